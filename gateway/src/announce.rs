@@ -1,0 +1,99 @@
+//! Showing asks: recording a new one, and bringing every message to what it should say.
+//!
+//! Nothing here remembers what to send. A change of an ask only marks its deliveries; the worker of each place then reads
+//! the records, decides the next [`step`], takes it, and writes down what it did. So edits to one message follow one
+//! another, a late change can never overwrite a newer one, and a restart goes on where things stand.
+
+mod deliver;
+mod queue;
+mod recording;
+mod step;
+
+use std::sync::Arc;
+
+use asks::ids::AskKey;
+use asks::place::Place;
+use store::ledger::LedgerError;
+use store::record::{Delivery, DeliveryState, Notice};
+
+pub use deliver::revise_copy;
+pub use queue::{Item, New, Queues};
+pub use recording::{announce, read_content};
+
+use crate::hub::Hub;
+
+/// Marks everything of an ask that may have to change.
+///
+/// # Errors
+/// If the ledger cannot be read.
+pub async fn touch(hub: &Arc<Hub>, key: &AskKey) -> Result<(), LedgerError> {
+    for delivery in hub.ledger.deliveries(key).await? {
+        touch_delivery(hub, &delivery).await?;
+    }
+    Ok(())
+}
+
+/// Marks one delivery.
+///
+/// # Errors
+/// If the ledger cannot be read.
+pub async fn touch_delivery(hub: &Arc<Hub>, delivery: &Delivery) -> Result<(), LedgerError> {
+    let item = match delivery.state {
+        DeliveryState::Shown { .. } => Item::Edit(hub.now(), delivery.id),
+        DeliveryState::Parked { .. } => return Ok(()),
+        _ => {
+            let Some(record) = hub.ledger.ask(&delivery.ask).await? else { return Ok(()) };
+            Item::New(record.first_seen, New::Card(delivery.id))
+        }
+    };
+    push(hub, &delivery.place, item);
+    Ok(())
+}
+
+/// Marks a notice to be sent.
+pub fn touch_notice(hub: &Arc<Hub>, notice: &Notice) {
+    push(hub, &notice.place, Item::New(hub.now(), New::Notice(notice.id)));
+}
+
+/// Takes up all that was left undone: every unfinished ask and every notice that has not ended.
+///
+/// # Errors
+/// If the ledger cannot be read.
+pub async fn resume(hub: &Arc<Hub>) -> Result<(), LedgerError> {
+    for notice in hub.ledger.open_notices().await? {
+        push(hub, &notice.place, Item::New(0, New::Notice(notice.id)));
+    }
+    for record in hub.ledger.open_asks(None).await? {
+        for place in hub.links.places(&record.account) {
+            if record.life.is_open() {
+                hub.ledger.add_delivery(&record.key, place).await?;
+            }
+        }
+        touch(hub, &record.key).await?;
+    }
+    Ok(())
+}
+
+/// A place showed a sign of life: what waited for it goes out.
+///
+/// # Errors
+/// If the ledger cannot be read.
+pub async fn place_is_back(hub: &Arc<Hub>, place: &Place) -> Result<(), LedgerError> {
+    if !hub.unpark(place) {
+        return Ok(());
+    }
+    for delivery in hub.ledger.deliveries_at(place).await? {
+        touch_delivery(hub, &delivery).await?;
+    }
+    for notice in hub.ledger.open_notices().await?.iter().filter(|notice| notice.place == *place) {
+        touch_notice(hub, notice);
+    }
+    Ok(())
+}
+
+fn push(hub: &Arc<Hub>, place: &Place, item: Item) {
+    if hub.queues.push(place, item) {
+        let worker = deliver::Worker::new(Arc::clone(hub), place.clone());
+        hub.spawn(worker.run());
+    }
+}

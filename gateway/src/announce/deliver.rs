@@ -1,0 +1,386 @@
+//! The worker of one place: takes one step after the other until nothing is left to do there.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::time::Duration;
+
+use adapters::channel::{CardView, Channel, Failure, SendKey};
+use asks::place::{MessageRef, Place};
+use store::ledger::LedgerError;
+use store::record::{AskRecord, Delivery, DeliveryId, DeliveryState, Notice, NoticeId, NoticeState};
+
+use super::queue::{Item, New};
+use super::step::{Step, step};
+use crate::hub::Hub;
+use crate::show::view::{Setting, view};
+
+/// How long to wait before a send whose fate is unknown is repeated once.
+const AMBIGUOUS_PAUSE: Duration = Duration::from_secs(3);
+/// The longest pause between tries of one item.
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+/// How often a notice may be sent when nobody knows whether an earlier send arrived.
+const MAX_SENDS: u32 = 2;
+
+/// How often, a second apart, a second copy of a card waits for its ask's outcome.
+const COPY_LOOKS: u32 = 600;
+
+/// What became of one item.
+enum Flow {
+    /// Nothing is left to do for it.
+    Done,
+    /// It took a step; look again at once.
+    More,
+    /// It could not be done now.
+    Later(Duration),
+    /// The place cannot be reached: whatever waits for it waits for a sign of life.
+    Parked,
+    /// The place has another address now.
+    Moved(Place),
+}
+
+/// The worker of one place.
+pub(super) struct Worker {
+    hub: Arc<Hub>,
+    place: Place,
+    /// How often each item failed in a row, for growing pauses.
+    failures: BTreeMap<Item, u32>,
+}
+
+impl Worker {
+    pub(super) const fn new(hub: Arc<Hub>, place: Place) -> Self {
+        Self { hub, place, failures: BTreeMap::new() }
+    }
+
+    /// Works until the queue is empty or the service stops for good.
+    pub(super) async fn run(mut self) {
+        while let Some(item) = self.hub.queues.pop(&self.place) {
+            let flow = match self.work(item).await {
+                Ok(flow) => flow,
+                Err(error) => {
+                    tracing::warn!(place = %self.place, "cannot go on showing at {}: {error}", self.place);
+                    Flow::Later(Duration::from_secs(1))
+                }
+            };
+            self.hub.progress.notify_waiters();
+            match flow {
+                Flow::Done | Flow::Parked => {
+                    self.failures.remove(&item);
+                }
+                Flow::More => {
+                    self.failures.remove(&item);
+                    self.again(item);
+                }
+                Flow::Later(after) => {
+                    let failures = self.failures.entry(item).or_default();
+                    *failures += 1;
+                    let pause =
+                        after.max(Duration::from_millis(250 << (*failures).min(8))).min(LONGEST_PAUSE.max(after));
+                    self.again(item);
+                    // A pause of the whole place: what fails for one message there mostly fails for all.
+                    if !self.hub.wait(pause).await {
+                        return;
+                    }
+                }
+                Flow::Moved(to) => self.move_to(item, to).await,
+            }
+            if self.hub.stop.hard.is_cancelled() {
+                return;
+            }
+        }
+    }
+
+    fn again(&self, item: Item) {
+        // This worker is running, so the push never asks for another one.
+        let _running = self.hub.queues.push(&self.place, item);
+    }
+
+    async fn work(&self, item: Item) -> Result<Flow, LedgerError> {
+        if self.hub.parked(&self.place).is_some() {
+            return Ok(Flow::Parked);
+        }
+        match item {
+            Item::Edit(_, id) | Item::New(_, New::Card(id)) => self.card(id).await,
+            Item::New(_, New::Notice(id)) => self.notice(id).await,
+        }
+    }
+
+    async fn card(&self, id: DeliveryId) -> Result<Flow, LedgerError> {
+        let Some(delivery) = self.hub.ledger.delivery(id).await? else { return Ok(Flow::Done) };
+        let Some(record) = self.hub.ledger.ask(&delivery.ask).await? else { return Ok(Flow::Done) };
+        let Some(channel) = self.hub.channels.get(&self.place.channel()) else {
+            self.hub.park(&self.place, "its channel is not in the configuration any more");
+            return Ok(Flow::Parked);
+        };
+        let card = rendering(&self.hub, &record, &delivery, channel.as_ref());
+        let digest = digest(&card);
+        match step(&record, &delivery, digest, self.hub.now()) {
+            Step::Nothing => {
+                finish_if_over(&self.hub, &record).await?;
+                Ok(Flow::Done)
+            }
+            Step::Drop | Step::GiveUp if record.life.is_over() => {
+                self.hub.ledger.save_delivery(Delivery { state: DeliveryState::Dropped, ..delivery }).await?;
+                Ok(Flow::More)
+            }
+            Step::Drop | Step::GiveUp => {
+                let why = "sent twice, and the platform never said whether it arrived";
+                tracing::error!(ask = %record.key, place = %self.place, "the card of {} may not be at {}: {why}", record.key, self.place);
+                self.hub.board.count("askgate_cards_unconfirmed_total");
+                self.hub
+                    .ledger
+                    .save_delivery(Delivery { state: DeliveryState::Parked { why: why.into() }, ..delivery })
+                    .await?;
+                Ok(Flow::Done)
+            }
+            Step::Present { .. } if self.hub.stop.soft.is_cancelled() => Ok(Flow::Done),
+            Step::Present { attempt, replaces } => {
+                self.present(channel.as_ref(), delivery, &record, &card, (attempt, replaces, digest)).await
+            }
+            Step::Revise => self.revise(channel.as_ref(), delivery, &record, &card, digest).await,
+        }
+    }
+
+    async fn present(
+        &self,
+        channel: &dyn Channel,
+        mut delivery: Delivery,
+        record: &AskRecord,
+        card: &CardView,
+        (attempt, replaces, digest): (u32, bool, u64),
+    ) -> Result<Flow, LedgerError> {
+        if replaces {
+            delivery.replaced_at = Some(self.hub.now());
+        }
+        // Durable before the send: after a crash it is known that the platform may have the message.
+        delivery.state = DeliveryState::Sending { attempt };
+        self.hub.ledger.save_delivery(delivery.clone()).await?;
+        // The same key for every attempt, so that a platform that knows such keys shows one message.
+        let key = SendKey(format!("card-{}-{}", delivery.id, delivery.replaced_at.unwrap_or_default()));
+        let sent = channel.present(&self.place, card, &key).await;
+        let back_to_planned = Delivery { state: DeliveryState::Planned, ..delivery.clone() };
+        match sent {
+            Ok(message) => {
+                self.hub.board.count("askgate_cards_shown_total");
+                delivery.state = DeliveryState::Shown { message, rendered: digest };
+                self.hub.ledger.save_delivery(delivery).await?;
+                Ok(Flow::More)
+            }
+            Err(Failure::Ambiguous { why }) => {
+                tracing::warn!(ask = %record.key, place = %self.place, attempt, "nobody knows whether the card of {} arrived at {}: {why}", record.key, self.place);
+                Ok(Flow::Later(AMBIGUOUS_PAUSE))
+            }
+            Err(Failure::Retry { after, why }) => {
+                tracing::debug!(ask = %record.key, place = %self.place, "the card of {} waits {after:?}: {why}", record.key);
+                self.hub.ledger.save_delivery(back_to_planned).await?;
+                Ok(Flow::Later(after))
+            }
+            Err(Failure::Moved { to }) => {
+                self.hub.ledger.save_delivery(back_to_planned).await?;
+                Ok(Flow::Moved(to))
+            }
+            Err(Failure::PlaceGone { why }) => {
+                self.hub.ledger.save_delivery(back_to_planned).await?;
+                self.hub.park(&self.place, &why);
+                Ok(Flow::Parked)
+            }
+            Err(Failure::Unauthorised) => {
+                self.hub.ledger.save_delivery(back_to_planned).await?;
+                Ok(Flow::Later(LONGEST_PAUSE))
+            }
+            Err(refused @ (Failure::Refused { .. } | Failure::Unchanged | Failure::MessageGone)) => {
+                let why = refused.to_string();
+                tracing::error!(ask = %record.key, place = %self.place, "the card of {} cannot be shown at {}: {why}", record.key, self.place);
+                self.hub.board.count("askgate_cards_refused_total");
+                delivery.state = DeliveryState::Parked { why };
+                self.hub.ledger.save_delivery(delivery).await?;
+                Ok(Flow::Done)
+            }
+        }
+    }
+
+    async fn revise(
+        &self,
+        channel: &dyn Channel,
+        mut delivery: Delivery,
+        record: &AskRecord,
+        card: &CardView,
+        digest: u64,
+    ) -> Result<Flow, LedgerError> {
+        let DeliveryState::Shown { message, .. } = delivery.state.clone() else { return Ok(Flow::Done) };
+        match channel.revise(&self.place, &message, card).await {
+            Ok(()) | Err(Failure::Unchanged) => {
+                delivery.state = DeliveryState::Shown { message, rendered: digest };
+                self.hub.ledger.save_delivery(delivery).await?;
+                Ok(Flow::More)
+            }
+            Err(Failure::MessageGone) => {
+                tracing::info!(ask = %record.key, place = %self.place, "the card of {} is gone from {}", record.key, self.place);
+                delivery.state = DeliveryState::Missing { since: self.hub.now() };
+                self.hub.ledger.save_delivery(delivery).await?;
+                Ok(Flow::More)
+            }
+            Err(Failure::PlaceGone { why }) => {
+                self.hub.park(&self.place, &why);
+                Ok(Flow::Parked)
+            }
+            Err(Failure::Moved { to }) => Ok(Flow::Moved(to)),
+            Err(Failure::Retry { after, .. }) => Ok(Flow::Later(after)),
+            // An edit may be repeated: it says the same thing again.
+            Err(Failure::Ambiguous { .. }) => Ok(Flow::Later(Duration::from_secs(1))),
+            Err(Failure::Unauthorised) => Ok(Flow::Later(LONGEST_PAUSE)),
+            Err(Failure::Refused { why }) => {
+                tracing::error!(ask = %record.key, place = %self.place, "the card of {} at {} cannot be changed: {why}", record.key, self.place);
+                self.hub.board.count("askgate_edits_refused_total");
+                // It says what it says; a later change is tried again.
+                delivery.state = DeliveryState::Shown { message, rendered: digest };
+                self.hub.ledger.save_delivery(delivery).await?;
+                Ok(Flow::More)
+            }
+        }
+    }
+
+    async fn notice(&self, id: NoticeId) -> Result<Flow, LedgerError> {
+        let Some(notice) = self.hub.ledger.notice(id).await? else { return Ok(Flow::Done) };
+        let attempt = match notice.state {
+            NoticeState::Planned => 1,
+            NoticeState::Sending { attempt } if attempt < MAX_SENDS => attempt + 1,
+            NoticeState::Sending { .. } => return self.end_notice(notice, NoticeState::Dropped).await,
+            NoticeState::Sent | NoticeState::Dropped => return Ok(Flow::Done),
+        };
+        let Some(channel) = self.hub.channels.get(&self.place.channel()) else {
+            return self.end_notice(notice, NoticeState::Dropped).await;
+        };
+        let about = self.message_of(&notice).await?;
+        self.hub.ledger.save_notice(Notice { state: NoticeState::Sending { attempt }, ..notice.clone() }).await?;
+        let key = SendKey(format!("notice-{}", notice.id.0));
+        let planned = Notice { state: NoticeState::Planned, ..notice.clone() };
+        match channel.notify(&self.place, &notice.text, about.as_ref(), &key).await {
+            Ok(()) => self.end_notice(notice, NoticeState::Sent).await,
+            Err(Failure::Ambiguous { .. }) => Ok(Flow::Later(AMBIGUOUS_PAUSE)),
+            Err(Failure::Retry { after, .. }) => {
+                self.hub.ledger.save_notice(planned).await?;
+                Ok(Flow::Later(after))
+            }
+            Err(Failure::Moved { to }) => {
+                self.hub.ledger.save_notice(planned).await?;
+                Ok(Flow::Moved(to))
+            }
+            Err(Failure::PlaceGone { why }) => {
+                self.hub.ledger.save_notice(planned).await?;
+                self.hub.park(&self.place, &why);
+                Ok(Flow::Parked)
+            }
+            Err(Failure::Unauthorised) => {
+                self.hub.ledger.save_notice(planned).await?;
+                Ok(Flow::Later(LONGEST_PAUSE))
+            }
+            Err(Failure::Refused { why }) => {
+                tracing::error!(ask = %notice.ask, place = %self.place, "a text about {} cannot be shown at {}: {why}", notice.ask, self.place);
+                self.end_notice(notice, NoticeState::Dropped).await
+            }
+            Err(Failure::Unchanged | Failure::MessageGone) => self.end_notice(notice, NoticeState::Dropped).await,
+        }
+    }
+
+    async fn end_notice(&self, notice: Notice, state: NoticeState) -> Result<Flow, LedgerError> {
+        let ask = notice.ask.clone();
+        self.hub.ledger.save_notice(Notice { state, ..notice }).await?;
+        if let Some(record) = self.hub.ledger.ask(&ask).await? {
+            finish_if_over(&self.hub, &record).await?;
+        }
+        Ok(Flow::Done)
+    }
+
+    async fn message_of(&self, notice: &Notice) -> Result<Option<MessageRef>, LedgerError> {
+        let deliveries = self.hub.ledger.deliveries(&notice.ask).await?;
+        Ok(deliveries.into_iter().filter(|delivery| delivery.place == self.place).find_map(|delivery| {
+            match delivery.state {
+                DeliveryState::Shown { message, .. } => Some(message),
+                _ => None,
+            }
+        }))
+    }
+
+    /// Takes everything of this place to its new address, durably, and goes on there.
+    async fn move_to(&self, item: Item, to: Place) {
+        tracing::info!(from = %self.place, %to, "{} is now {to}", self.place);
+        let renamed = self.hub.ledger.rename_place(&self.place, &to).await;
+        let noted = self.hub.ledger.remember(&format!("moved/{}", self.place.address()), Some(to.address())).await;
+        if let Err(error) = renamed.and(noted) {
+            tracing::warn!(from = %self.place, %to, "the move was not saved and will be tried again: {error}");
+            self.again(item);
+            self.hub.wait(Duration::from_secs(1)).await;
+            return;
+        }
+        self.hub.links.moved(self.place.clone(), to.clone());
+        super::push(&self.hub, &to, item);
+        while let Some(item) = self.hub.queues.pop(&self.place) {
+            super::push(&self.hub, &to, item);
+        }
+    }
+}
+
+/// Brings a second copy of a delivery's card up to date, once and as well as it goes: the ledger knows one message only.
+pub async fn revise_copy(hub: &Hub, delivery: &Delivery, copy: &MessageRef) {
+    let Some(channel) = hub.channels.get(&delivery.place.channel()) else { return };
+    let mut looks = 0;
+    let record = loop {
+        let Ok(Some(record)) = hub.ledger.ask(&delivery.ask).await else { return };
+        // It is told once, so it is told the outcome and not that something is being sent.
+        if record.life.is_over() || record.life.is_open() {
+            break record;
+        }
+        looks += 1;
+        if looks > COPY_LOOKS || !hub.wait_softly(Duration::from_secs(1)).await {
+            return;
+        }
+    };
+    let card = rendering(hub, &record, delivery, channel.as_ref());
+    if let Err(failure) = channel.revise(&delivery.place, copy, &card).await {
+        tracing::debug!(ask = %record.key, "a second copy of the card of {} stays as it is: {failure}", record.key);
+    }
+}
+
+/// What the card says there, now.
+fn rendering(hub: &Hub, record: &AskRecord, delivery: &Delivery, channel: &dyn Channel) -> CardView {
+    let served = hub.links.served_at(&delivery.place);
+    let several = served.len() > 1;
+    let handoff = hub.source(&record.key).and_then(|source| source.config.handoff_url.as_ref());
+    let setting = Setting {
+        delivery: delivery.id,
+        shared: hub.links.is_shared(&delivery.place),
+        summary: hub.links.is_summary(&delivery.place),
+        origin: several.then(|| (record.account.name.as_str(), record.account.source.as_str())),
+        handoff: handoff.map(|url| url.fill(&record.key.conversation, &record.key.ask)),
+        label_limit: channel.capabilities().label_limit,
+    };
+    view(record, &setting, &hub.keys, hub.words(&record.account))
+}
+
+/// A digest of everything a message says, buttons included.
+fn digest(card: &CardView) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let CardView { origin, title, text, content, legend, status, buttons, link } = card;
+    (origin, title, text, content, legend, status, link).hash(&mut hasher);
+    for button in buttons {
+        (&button.label, format!("{:?}", button.style), &button.token).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+/// Marks an ask as finished when it is over and every copy of its card says so.
+async fn finish_if_over(hub: &Hub, record: &AskRecord) -> Result<(), LedgerError> {
+    if !record.life.is_over() || record.finished {
+        return Ok(());
+    }
+    for delivery in hub.ledger.deliveries(&record.key).await? {
+        if let Some(channel) = hub.channels.get(&delivery.place.channel()) {
+            let digest = digest(&rendering(hub, record, &delivery, channel.as_ref()));
+            if step(record, &delivery, digest, hub.now()) != Step::Nothing {
+                return Ok(());
+            }
+        }
+    }
+    hub.ledger.finish(&record.key).await.map(drop)
+}

@@ -1,0 +1,149 @@
+//! What a delivery needs next, decided from records alone.
+
+use asks::life::{Life, UnixMillis};
+use store::record::{AskRecord, Delivery, DeliveryState};
+
+/// A missing card is replaced at most once in this time.
+const REPLACE_AFTER_MS: UnixMillis = 60 * 60 * 1000;
+/// How often a card may be sent when nobody knows whether an earlier send arrived.
+const MAX_SENDS: u32 = 2;
+
+/// What to do for one delivery.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Step {
+    /// It is as it should be, or waits for its ask to move.
+    Nothing,
+    /// Send the card, as this attempt.
+    Present {
+        /// Which attempt it is, from 1.
+        attempt: u32,
+        /// When this replaces a message that went missing.
+        replaces: bool,
+    },
+    /// Change the message to what the card says now.
+    Revise,
+    /// Never send it: the ask was over before the card was shown.
+    Drop,
+    /// Give it up: it was sent as often as is safe, and nobody knows whether it arrived.
+    GiveUp,
+}
+
+/// Decides the next step; `digest` is that of what the card should say now.
+///
+/// It looks at where things stand and never at how they came there. So a restart, a lost reply and a burst of changes all
+/// end in the same place, and of several changes only the latest is sent.
+#[must_use]
+pub(super) fn step(record: &AskRecord, delivery: &Delivery, digest: u64, now: UnixMillis) -> Step {
+    let open = record.life.is_open();
+    match &delivery.state {
+        DeliveryState::Planned | DeliveryState::Dropped if open => Step::Present { attempt: 1, replaces: false },
+        DeliveryState::Planned if record.life.is_over() => Step::Drop,
+        DeliveryState::Sending { attempt } if open && *attempt < MAX_SENDS => {
+            Step::Present { attempt: attempt + 1, replaces: false }
+        }
+        DeliveryState::Sending { .. } if matches!(record.life, Life::Claimed { .. } | Life::Unclear { .. }) => {
+            Step::Nothing
+        }
+        DeliveryState::Sending { .. } => Step::GiveUp,
+        DeliveryState::Shown { rendered, .. } if *rendered == digest => Step::Nothing,
+        DeliveryState::Shown { .. } => Step::Revise,
+        DeliveryState::Missing { .. } if open && may_replace(delivery, now) => {
+            Step::Present { attempt: 1, replaces: true }
+        }
+        // Planned while an answer from elsewhere is on its way: shown only if the ask comes back.
+        DeliveryState::Planned
+        | DeliveryState::Dropped
+        | DeliveryState::Missing { .. }
+        | DeliveryState::Parked { .. } => Step::Nothing,
+    }
+}
+
+fn may_replace(delivery: &Delivery, now: UnixMillis) -> bool {
+    delivery.replaced_at.is_none_or(|at| now.saturating_sub(at) >= REPLACE_AFTER_MS)
+}
+
+#[cfg(test)]
+mod tests {
+    use asks::ids::{AccountKey, AskKey};
+    use asks::life::{Claim, Why};
+    use asks::place::{Actor, MessageRef, Place};
+    use serde_json::json;
+    use store::record::{DeliveryId, Seq};
+
+    use super::*;
+
+    fn place() -> Place {
+        Place::Telegram { chat: 7, topic: None }
+    }
+
+    fn record(life: Life) -> AskRecord {
+        AskRecord {
+            key: AskKey { source: "app".into(), conversation: "h".into(), ask: "c".into() },
+            account: AccountKey { source: "app".into(), name: "me".into() },
+            card: serde_json::from_value(json!({"toolCallId": "c", "kind": "confirm", "text": "?"})).expect("a card"),
+            content: None,
+            conversation_title: None,
+            first_seen: 0,
+            created: String::new(),
+            life,
+            dead_buttons: Vec::new(),
+            seq: Seq(1),
+            moved_at: 0,
+            finished: false,
+        }
+    }
+
+    fn delivery(state: DeliveryState) -> Delivery {
+        let ask = AskKey { source: "app".into(), conversation: "h".into(), ask: "c".into() };
+        Delivery { id: DeliveryId(1), ask, place: place(), state, replaced_at: None }
+    }
+
+    #[test]
+    fn the_next_step_follows_from_where_things_stand() {
+        let claim = Claim {
+            button: "a".into(),
+            label: "A".into(),
+            actor: Actor::Telegram(7),
+            actor_name: None,
+            place: place(),
+            at: 0,
+        };
+        let live = || Life::Live { note: None };
+        let claimed = || Life::Claimed { claim: claim.clone(), hold: None };
+        let over = || Life::Withdrawn { why: Why::Cancelled };
+        let shown =
+            |rendered| DeliveryState::Shown { message: MessageRef { chat: "7".into(), id: "1".into() }, rendered };
+        let first = Step::Present { attempt: 1, replaces: false };
+        let table = [
+            (Life::Announcing, DeliveryState::Planned, first.clone()),
+            (live(), DeliveryState::Planned, first.clone()),
+            (live(), DeliveryState::Dropped, first),
+            (claimed(), DeliveryState::Planned, Step::Nothing),
+            (over(), DeliveryState::Planned, Step::Drop),
+            (over(), DeliveryState::Dropped, Step::Nothing),
+            (live(), DeliveryState::Sending { attempt: 1 }, Step::Present { attempt: 2, replaces: false }),
+            (live(), DeliveryState::Sending { attempt: 2 }, Step::GiveUp),
+            (claimed(), DeliveryState::Sending { attempt: 1 }, Step::Nothing),
+            (over(), DeliveryState::Sending { attempt: 1 }, Step::GiveUp),
+            (live(), shown(5), Step::Nothing),
+            (live(), shown(4), Step::Revise),
+            (over(), shown(4), Step::Revise),
+            (live(), DeliveryState::Missing { since: 1 }, Step::Present { attempt: 1, replaces: true }),
+            (over(), DeliveryState::Missing { since: 1 }, Step::Nothing),
+            (live(), DeliveryState::Parked { why: "refused".into() }, Step::Nothing),
+        ];
+        for (life, state, expected) in table {
+            let name = format!("{} and {state:?}", life.name());
+            assert_eq!(step(&record(life), &delivery(state), 5, 10), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_missing_card_is_replaced_at_most_once_an_hour() {
+        let mut missing = delivery(DeliveryState::Missing { since: 1 });
+        missing.replaced_at = Some(1_000);
+        let live = record(Life::Live { note: None });
+        assert_eq!(step(&live, &missing, 5, 1_000 + REPLACE_AFTER_MS - 1), Step::Nothing);
+        assert_eq!(step(&live, &missing, 5, 1_000 + REPLACE_AFTER_MS), Step::Present { attempt: 1, replaces: true });
+    }
+}

@@ -1,0 +1,170 @@
+//! Finding out how an answer ended that nobody confirmed: a fresh poll first, then the conversation itself.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use adapters::source::{Failure, Repost};
+use asks::ids::AskKey;
+use asks::life::{Claim, Life, Note, Why};
+use store::ledger::{LedgerError, Move, Moved};
+use store::record::AskRecord;
+
+use super::{history, turn};
+use crate::announce;
+use crate::hub::Hub;
+
+/// The longest pause between two looks.
+const LONGEST_PAUSE: Duration = Duration::from_secs(15);
+/// How often the conversation is read for a reply that was lost, with doubling pauses from one second.
+const REPLY_LOOKS: u32 = 8;
+
+/// What was found out.
+pub(super) enum Resolved {
+    /// The ask waits still: the same answer is posted once more, and that is written down.
+    PostAgain(Box<AskRecord>),
+    /// It ended, or is open again.
+    Move {
+        /// Where it stands.
+        life: Box<Life>,
+        /// What the agent said after our answer.
+        said: Option<String>,
+    },
+    /// Nothing yet; look again, not before this long.
+    NotYet(Duration),
+}
+
+/// The pause before look number `failures`.
+pub(super) fn pause(failures: u32) -> Duration {
+    Duration::from_millis(500 << failures.min(6)).min(LONGEST_PAUSE)
+}
+
+/// Looks once.
+///
+/// # Errors
+/// If the ledger could not be read or written.
+pub(super) async fn resolve(hub: &Arc<Hub>, record: &AskRecord, claim: &Claim) -> Result<Resolved, LedgerError> {
+    let Some(source) = hub.source(&record.key) else { return Ok(Resolved::NotYet(LONGEST_PAUSE)) };
+    let snapshot = match source.port.pending(&record.account).await {
+        Ok(snapshot) => snapshot,
+        Err(Failure::RateLimited { after }) => return Ok(Resolved::NotYet(after)),
+        Err(failure) => {
+            tracing::debug!(ask = %record.key, "cannot find out yet how the answer of {} ended: {failure}", record.key);
+            return Ok(Resolved::NotYet(Duration::ZERO));
+        }
+    };
+    let key = &record.key;
+    let listed = snapshot.asks.iter().any(|ask| ask.conversation == key.conversation && ask.ask == key.ask)
+        || snapshot.unreadable.iter().any(|(conversation, ask)| *conversation == key.conversation && *ask == key.ask);
+    if listed {
+        return post_again(hub, record, claim, source.port.repost()).await;
+    }
+    if !snapshot.complete {
+        return Ok(Resolved::NotYet(Duration::ZERO));
+    }
+    let conversation = match source.port.read(&record.account, &key.conversation).await {
+        Ok(conversation) => conversation,
+        Err(Failure::Gone) => return Ok(moved(record.life.clone().withdrawn(Why::Gone), None)),
+        Err(Failure::Forbidden) => return Ok(moved(record.life.clone().withdrawn(Why::Forbidden), None)),
+        Err(failure) => {
+            tracing::debug!(ask = %key, "cannot read how the answer of {key} ended: {failure}");
+            return Ok(Resolved::NotYet(Duration::ZERO));
+        }
+    };
+    if history::is_pending(record, &conversation) {
+        return Ok(Resolved::NotYet(Duration::ZERO));
+    }
+    let Some(row) = history::row(record, &conversation) else {
+        // A missing row proves something only where every row could be read.
+        return Ok(if conversation.complete {
+            moved(record.life.clone().withdrawn(Why::Elsewhere { label: None }), None)
+        } else {
+            Resolved::NotYet(LONGEST_PAUSE)
+        });
+    };
+    if history::is_answer_of(&record.card, &claim.button, &row.response) {
+        let said = Some(row.said_after.clone()).filter(|said| !said.trim().is_empty());
+        return Ok(moved(record.life.clone().accepted(None), said));
+    }
+    let label = history::label_of(&record.card, &row.response);
+    Ok(moved(record.life.clone().answered_elsewhere(label), None))
+}
+
+async fn post_again(
+    hub: &Arc<Hub>,
+    record: &AskRecord,
+    claim: &Claim,
+    repost: Repost,
+) -> Result<Resolved, LedgerError> {
+    let again = match repost {
+        Repost::Safe => record.life.clone().tried_again(hub.now()).ok(),
+        Repost::Never => None,
+    };
+    let Some(life) = again else {
+        return Ok(moved(record.life.clone().reopened(Note::NotDelivered { label: claim.label.clone() }), None));
+    };
+    // The try is counted before it is made, so that a crash loop cannot make more of them.
+    let step = Move {
+        key: record.key.clone(),
+        expect: record.seq,
+        audit: Some(hub.line(record, "posted again", "a fresh poll still lists it")),
+        life,
+        kill_button: None,
+        notices: Vec::new(),
+        at: hub.now(),
+    };
+    match hub.ledger.advance(step).await? {
+        Moved::Done(record, _) => Ok(Resolved::PostAgain(record)),
+        Moved::Stale(_) | Moved::Unknown => Ok(Resolved::NotYet(Duration::ZERO)),
+    }
+}
+
+fn moved(life: Result<Life, asks::life::IllegalMove>, said: Option<String>) -> Resolved {
+    match life {
+        Ok(life) => Resolved::Move { life: Box::new(life), said },
+        Err(_) => Resolved::NotYet(Duration::ZERO),
+    }
+}
+
+/// Looks in the conversation for the agent's reply to an answer whose response was lost, because the turn may run still.
+pub(super) fn fetch_reply(hub: &Arc<Hub>, key: AskKey, claim: Claim) {
+    let hub = Arc::clone(hub);
+    hub.clone().spawn(async move {
+        for look in 0..REPLY_LOOKS {
+            if !hub.wait_softly(Duration::from_secs(1 << look)).await {
+                return;
+            }
+            match reply(&hub, &key, &claim).await {
+                Ok(true) => return,
+                Ok(false) => {}
+                Err(error) => tracing::warn!(ask = %key, "the reply after {key} is not saved yet: {error}"),
+            }
+        }
+    });
+}
+
+async fn reply(hub: &Arc<Hub>, key: &AskKey, claim: &Claim) -> Result<bool, LedgerError> {
+    let (Some(record), Some(source)) = (hub.ledger.ask(key).await?, hub.source(key)) else { return Ok(true) };
+    if !matches!(record.life, Life::Settled { .. }) {
+        return Ok(true);
+    }
+    let Ok(conversation) = source.port.read(&record.account, &key.conversation).await else { return Ok(false) };
+    let Some(row) = history::row(&record, &conversation).filter(|row| !row.said_after.trim().is_empty()) else {
+        // The agent asked next, or still runs; the poll brings what it asks.
+        return Ok(conversation.pending.is_some());
+    };
+    let step = Move {
+        key: key.clone(),
+        expect: record.seq,
+        life: record.life.clone(),
+        kill_button: None,
+        notices: turn::notices(hub, &record, claim, &row.said_after),
+        at: hub.now(),
+        audit: None,
+    };
+    if let Moved::Done(_, notices) = hub.ledger.advance(step).await? {
+        for notice in &notices {
+            announce::touch_notice(hub, notice);
+        }
+    }
+    Ok(true)
+}

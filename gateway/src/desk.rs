@@ -1,0 +1,148 @@
+//! What listeners talk to: presses, texts, signs of life, and how well they hear.
+
+use std::sync::Arc;
+
+use adapters::channel::{Desk, Hearing, Press, Reply, Said};
+use asks::life::{Life, Note};
+use asks::place::{ChannelKind, Place};
+use async_trait::async_trait;
+use store::ledger::{LedgerError, Move, Moved};
+
+use crate::announce;
+use crate::answer;
+use crate::board::{Health, channel_part};
+use crate::hub::Hub;
+use crate::words::Language;
+
+/// The gateway's side of every listener.
+#[derive(Debug)]
+pub struct FrontDesk {
+    hub: Arc<Hub>,
+}
+
+impl FrontDesk {
+    /// A desk for the hub.
+    #[must_use]
+    pub const fn new(hub: Arc<Hub>) -> Self {
+        Self { hub }
+    }
+}
+
+#[async_trait]
+impl Desk for FrontDesk {
+    async fn press(&self, press: Press) -> Reply {
+        answer::press(&self.hub, press).await
+    }
+
+    async fn said(&self, said: Said) -> Option<String> {
+        // In a shared place people talk to each other; an "ok" there answers nothing and deserves no comment.
+        if !said.place.is_direct() {
+            return None;
+        }
+        self.alive(&said.place).await;
+        let accounts: Vec<_> = self.hub.links.served_at(&said.place);
+        let language = match accounts.first() {
+            Some(account) => self.hub.links.language(account),
+            None => said.language.as_deref().and_then(Language::from_code).unwrap_or_default(),
+        };
+        let words = language.words();
+        let is_command = said.text.trim_start().starts_with('/');
+        if accounts.is_empty() {
+            return Some(words.start_unknown(&said.place.address()));
+        }
+        if !is_command {
+            return Some(words.only_buttons());
+        }
+        let names: Vec<String> =
+            accounts.iter().map(|account| format!("{} ({})", account.name, account.source)).collect();
+        Some(words.start_linked(&names.join(", ")))
+    }
+
+    async fn place_changed(&self, place: Place, state: Result<(), String>) {
+        match state {
+            Ok(()) => self.alive(&place).await,
+            Err(why) => {
+                for place in self.known_at(&place) {
+                    self.hub.park(&place, &why);
+                }
+            }
+        }
+    }
+
+    fn hearing(&self, channel: ChannelKind, hearing: Hearing) {
+        let health = match hearing {
+            Hearing::Listening => Health::Fine,
+            Hearing::Deaf { why } => Health::Bad { why },
+        };
+        self.hub.board.report(channel_part(channel), health);
+    }
+
+    async fn taps_may_be_lost(&self, channel: ChannelKind) {
+        tracing::warn!(%channel, "{channel} was not heard for longer than it keeps taps; the live cards say so");
+        if let Err(error) = note_lost_taps(&self.hub, channel).await {
+            tracing::warn!(%channel, "the live cards could not be told that taps may be lost: {error}");
+        }
+    }
+
+    async fn remember(&self, name: &str, value: Option<String>) {
+        if let Err(error) = self.hub.ledger.remember(name, value).await {
+            tracing::warn!(name, "{name} was not saved: {error}");
+        }
+    }
+
+    async fn recall(&self, name: &str) -> Option<String> {
+        match self.hub.ledger.recall(name).await {
+            Ok(value) => value,
+            Err(error) => {
+                tracing::warn!(name, "{name} cannot be read: {error}");
+                None
+            }
+        }
+    }
+}
+
+impl FrontDesk {
+    async fn alive(&self, place: &Place) {
+        for place in self.known_at(place) {
+            if let Err(error) = announce::place_is_back(&self.hub, &place).await {
+                tracing::warn!(%place, "what waits for {place} cannot be sent yet: {error}");
+            }
+        }
+    }
+
+    /// The place itself, and the parked topics of its chat: a platform names the chat only.
+    fn known_at(&self, place: &Place) -> Vec<Place> {
+        let Place::Telegram { chat, .. } = place else { return vec![place.clone()] };
+        let same_chat = |other: &Place| matches!(other, Place::Telegram { chat: other, .. } if other == chat);
+        let mut places: Vec<Place> =
+            self.hub.links.accounts().flat_map(|account| self.hub.links.places(account)).filter(same_chat).collect();
+        places.push(place.clone());
+        places.sort();
+        places.dedup();
+        places
+    }
+}
+
+/// Lets every live card on a channel say once that taps made meanwhile may not have arrived.
+async fn note_lost_taps(hub: &Arc<Hub>, channel: ChannelKind) -> Result<(), LedgerError> {
+    for record in hub.ledger.open_asks(None).await? {
+        let waits = matches!(record.life, Life::Live { note: None });
+        if !waits || !hub.links.places(&record.account).iter().any(|place| place.channel() == channel) {
+            continue;
+        }
+        let Ok(life) = record.life.clone().noted(Some(Note::TapsMayBeLost)) else { continue };
+        let step = Move {
+            key: record.key.clone(),
+            expect: record.seq,
+            life,
+            kill_button: None,
+            notices: Vec::new(),
+            at: hub.now(),
+            audit: None,
+        };
+        if let Moved::Done(record, _) = hub.ledger.advance(step).await? {
+            announce::touch(hub, &record.key).await?;
+        }
+    }
+    Ok(())
+}

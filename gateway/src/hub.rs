@@ -1,0 +1,153 @@
+//! What every task shares: the ledger, the outside world behind its ports, the links, the clock, and the way to stop.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use adapters::channel::Channel;
+use adapters::clock::SharedClock;
+use adapters::source::Source;
+use asks::ids::{AccountKey, AskKey, SourceName};
+use asks::life::UnixMillis;
+use asks::place::{ChannelKind, Place};
+use config::SourceConfig;
+use store::ledger::Ledger;
+use store::record::{AskRecord, AuditLine};
+use store::token::TokenKey;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::announce::Queues;
+use crate::board::Board;
+use crate::links::Links;
+use crate::poll::Calendar;
+use crate::words::Words;
+
+/// A source and how it is configured.
+#[derive(Debug)]
+pub struct SourceEntry {
+    /// The port.
+    pub port: Arc<dyn Source>,
+    /// Its section of the configuration.
+    pub config: SourceConfig,
+}
+
+/// How the service stops: first softly (no new work, what is claimed is finished), then for good.
+#[derive(Debug, Clone, Default)]
+pub struct Stop {
+    /// Set by the first signal.
+    pub soft: CancellationToken,
+    /// Set when the grace is over, or by a second signal.
+    pub hard: CancellationToken,
+}
+
+/// What every task shares.
+#[derive(Debug)]
+pub struct Hub {
+    /// What survives a crash.
+    pub ledger: Arc<dyn Ledger>,
+    /// The secret that tap tokens are made under.
+    pub keys: TokenKey,
+    /// Where asks come from.
+    pub sources: BTreeMap<SourceName, SourceEntry>,
+    /// Where people are.
+    pub channels: BTreeMap<ChannelKind, Arc<dyn Channel>>,
+    /// Who is where.
+    pub links: Links,
+    /// How every part is doing.
+    pub board: Board,
+    /// Time.
+    pub clock: SharedClock,
+    /// What waits to be shown.
+    pub queues: Queues,
+    /// When each account is polled next.
+    pub calendar: Calendar,
+    /// Places that cannot be reached, and why.
+    pub parked: RwLock<BTreeMap<Place, String>>,
+    /// Asks whose turn is in the hands of a task of this process.
+    pub in_flight: std::sync::Mutex<std::collections::HashSet<AskKey>>,
+    /// Every task that must end before the process does.
+    pub tasks: TaskTracker,
+    /// Told when a turn or an edit ended, for whoever waits for quiet.
+    pub progress: Notify,
+    /// How to stop.
+    pub stop: Stop,
+}
+
+impl Hub {
+    /// Runs a task that shutdown waits for.
+    pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.spawn(task);
+    }
+
+    /// Wall time.
+    #[must_use]
+    pub fn now(&self) -> UnixMillis {
+        self.clock.unix_millis()
+    }
+
+    /// The words an account's cards are written in.
+    #[must_use]
+    pub fn words(&self, account: &AccountKey) -> &'static dyn Words {
+        self.links.language(account).words()
+    }
+
+    /// The source of an ask; `None` when it is not configured any more.
+    #[must_use]
+    pub fn source(&self, key: &AskKey) -> Option<&SourceEntry> {
+        self.sources.get(&key.source)
+    }
+
+    /// Waits, unless the service is stopped for good first. Returns whether to go on.
+    pub async fn wait(&self, time: Duration) -> bool {
+        tokio::select! {
+            () = self.stop.hard.cancelled() => false,
+            () = tokio::time::sleep(time) => true,
+        }
+    }
+
+    /// Waits, unless the service begins to stop first. Returns whether to go on.
+    pub async fn wait_softly(&self, time: Duration) -> bool {
+        tokio::select! {
+            () = self.stop.soft.cancelled() => false,
+            () = tokio::time::sleep(time) => true,
+        }
+    }
+
+    /// Why a place cannot be reached, if it cannot.
+    #[must_use]
+    pub fn parked(&self, place: &Place) -> Option<String> {
+        self.parked.read().unwrap_or_else(PoisonError::into_inner).get(place).cloned()
+    }
+
+    /// Stops sending to a place until it shows a sign of life, or the service starts again.
+    pub fn park(&self, place: &Place, why: &str) {
+        self.board.park(place, why);
+        self.parked.write().unwrap_or_else(PoisonError::into_inner).insert(place.clone(), why.to_owned());
+    }
+
+    /// Sends to a place again. Returns whether it had been parked.
+    pub fn unpark(&self, place: &Place) -> bool {
+        self.board.unpark(place);
+        self.parked.write().unwrap_or_else(PoisonError::into_inner).remove(place).is_some()
+    }
+
+    /// An audit line about an ask, for an event that no person caused.
+    #[must_use]
+    pub fn line(&self, record: &AskRecord, event: &str, detail: impl Into<String>) -> AuditLine {
+        let claim = record.life.claim();
+        AuditLine {
+            at: self.now(),
+            ask: record.key.clone(),
+            account: record.account.clone(),
+            actor: claim.map(|claim| claim.actor.to_string()).unwrap_or_default(),
+            place: claim.map(|claim| claim.place.to_string()).unwrap_or_default(),
+            message: None,
+            button: claim.map(|claim| claim.button.to_string()).unwrap_or_default(),
+            event: event.to_owned(),
+            detail: detail.into(),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The service's life: start, signals, a soft end, a hard end.
+//!
+//! The first SIGTERM or SIGINT ends what is idle at once and gives what is claimed its grace; a second one ends everything.
+//! Shutdown is only a crash with manners: whatever the grace does not finish is taken up at the next start.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use adapters::channel::Channel;
+use adapters::channel::Failure;
+use config::Config;
+use store::ledger::Ledger;
+use tokio::net::TcpListener;
+
+use crate::announce;
+use crate::answer;
+use crate::board::{Health, channel_part};
+use crate::desk::FrontDesk;
+use crate::hub::{Hub, Stop};
+use crate::wiring::{self, Tools};
+use crate::{http, poll};
+
+/// How often finished asks past their retention are removed.
+const PRUNE_EVERY: Duration = Duration::from_mins(10);
+/// How often the store is looked at.
+const PROBE_EVERY: Duration = Duration::from_secs(5);
+/// The pauses before a listener that ended is started again.
+const RESTART_PAUSE: Duration = Duration::from_secs(5);
+
+/// Runs the service until `stop.soft`, and then for at most the configured grace.
+///
+/// # Errors
+/// If it cannot start.
+pub async fn run(
+    config: Config,
+    ledger: Arc<dyn Ledger>,
+    listener: TcpListener,
+    mut tools: Tools,
+    stop: Stop,
+) -> anyhow::Result<()> {
+    let hub = wiring::hub(&config, Arc::clone(&ledger), &mut tools, stop.clone()).await?;
+    let address = listener.local_addr()?;
+    tracing::info!(%address, accounts = config.accounts.len(), "askgate {} listens on {address}", env!("CARGO_PKG_VERSION"));
+
+    let server = tokio::spawn(http::serve(Arc::clone(&hub), listener, config.server.clone()));
+    hub.spawn(watch_store(Arc::clone(&hub)));
+    answer::resume(&hub).await?;
+    announce::resume(&hub).await?;
+    for channel in hub.channels.values() {
+        hub.spawn(listen(Arc::clone(&hub), Arc::clone(channel)));
+    }
+    hub.spawn(poll::run(Arc::clone(&hub)));
+    hub.spawn(prune(Arc::clone(&hub), config.store.retention));
+
+    stop.soft.cancelled().await;
+    hub.board.stopping();
+    tracing::info!("stopping; what is claimed has {:?} to finish", config.server.shutdown_grace);
+    hub.tasks.close();
+    let grace = tokio::time::sleep(config.server.shutdown_grace);
+    tokio::select! {
+        () = hub.tasks.wait() => tracing::info!("everything is finished"),
+        () = grace => tracing::warn!("the grace is over; what is left is taken up at the next start"),
+        () = stop.hard.cancelled() => tracing::warn!("ended at once; what is left is taken up at the next start"),
+    }
+    stop.hard.cancel();
+    server.abort();
+    // Writes that were begun must reach the disk, but a disk that hangs must not keep the process.
+    if tokio::time::timeout(Duration::from_secs(5), ledger.close()).await.is_err() {
+        tracing::warn!("the store did not close in time");
+    }
+    Ok(())
+}
+
+/// Sets `stop` from the process's signals: soft by the first, hard by the second.
+///
+/// # Errors
+/// If the signals cannot be received.
+pub fn on_signals(stop: Stop) -> anyhow::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::spawn(async move {
+        for token in [stop.soft, stop.hard] {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            token.cancel();
+        }
+    });
+    Ok(())
+}
+
+/// Keeps one channel's listener running; only a refused token or the end of the service ends it for good.
+async fn listen(hub: Arc<Hub>, channel: Arc<dyn Channel>) {
+    let part = channel_part(channel.kind());
+    loop {
+        let desk = Arc::new(FrontDesk::new(Arc::clone(&hub)));
+        // A task of its own, so that a panic in a library ends the listener and not the service.
+        let listening = tokio::spawn(Arc::clone(&channel).listen(desk, hub.stop.soft.clone()));
+        let ended = match listening.await {
+            Ok(Ok(())) => "it ended by itself".to_owned(),
+            Ok(Err(failure @ Failure::Unauthorised)) => {
+                hub.board.report(part, Health::Bad { why: failure.to_string() });
+                return;
+            }
+            Ok(Err(failure)) => failure.to_string(),
+            Err(_) => "it crashed; please report this with the log".to_owned(),
+        };
+        if hub.stop.soft.is_cancelled() {
+            return;
+        }
+        hub.board.count("askgate_listener_restarts_total");
+        hub.board.report(part, Health::Bad { why: ended });
+        if !hub.wait_softly(RESTART_PAUSE).await {
+            return;
+        }
+    }
+}
+
+/// Looks whether the store can write, so that readiness tells before a tap has to.
+async fn watch_store(hub: Arc<Hub>) {
+    loop {
+        let health = match hub.ledger.probe().await {
+            Ok(()) => Health::Fine,
+            Err(error) => Health::Bad { why: error.to_string() },
+        };
+        hub.board.report("store", health);
+        if !hub.wait_softly(PROBE_EVERY).await {
+            return;
+        }
+    }
+}
+
+async fn prune(hub: Arc<Hub>, retention: Duration) {
+    let keep = i64::try_from(retention.as_millis()).unwrap_or(i64::MAX);
+    loop {
+        match hub.ledger.prune(hub.now().saturating_sub(keep)).await {
+            Ok(0) => {}
+            Ok(count) => tracing::info!(count, "removed {count} asks past their retention"),
+            Err(error) => tracing::warn!("old asks are not removed yet: {error}"),
+        }
+        if !hub.wait_softly(PRUNE_EVERY).await {
+            return;
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! The binary `askgate`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    gateway::cli::main()
+}

@@ -1,0 +1,131 @@
+//! Finding out what waits: one scheduler for all accounts.
+//!
+//! A [`Calendar`] says which account is due, one task takes the due ones and polls each in a task of its own, and
+//! [`reconcile`] decides what a poll means. An unchanged poll writes nothing.
+
+mod apply;
+mod calendar;
+mod reconcile;
+mod tempo;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use adapters::source::Failure;
+use asks::ids::{AccountKey, SourceName};
+use tokio::sync::Semaphore;
+
+pub use calendar::Calendar;
+pub use reconcile::{Action, reconcile};
+pub use tempo::{Outcome, Tempo};
+
+use crate::board::{Health, source_part};
+use crate::hub::Hub;
+use calendar::Next;
+
+/// How many polls run side by side at one source.
+const POLLS_PER_SOURCE: usize = 64;
+/// How many accounts are polled in the first second; the others follow at the same rate.
+const START_RATE: u32 = 200;
+
+/// Polls all accounts until the service begins to stop.
+pub async fn run(hub: Arc<Hub>) {
+    let gates: BTreeMap<&SourceName, Arc<Semaphore>> =
+        hub.sources.keys().map(|name| (name, Arc::new(Semaphore::new(POLLS_PER_SOURCE)))).collect();
+    let start = hub.clock.instant();
+    for (position, account) in (0_u32..).zip(hub.links.accounts()) {
+        hub.calendar.add(account, start + Duration::from_secs(1) * position / START_RATE);
+    }
+    loop {
+        let changed = hub.calendar.changed();
+        match hub.calendar.next(hub.clock.instant()) {
+            Next::Due(account) => {
+                let Some(gate) = gates.get(&account.source).map(Arc::clone) else { continue };
+                let hub = Arc::clone(&hub);
+                hub.clone().spawn(async move {
+                    let Ok(_permit) = gate.acquire().await else { return };
+                    one(&hub, &account).await;
+                });
+            }
+            Next::Wait(until) => {
+                let pause =
+                    until.map_or(Duration::from_hours(1), |at| at.saturating_duration_since(hub.clock.instant()));
+                tokio::select! {
+                    () = hub.stop.soft.cancelled() => return,
+                    () = changed => {}
+                    () = tokio::time::sleep(pause) => {}
+                }
+            }
+        }
+        if hub.stop.soft.is_cancelled() {
+            return;
+        }
+    }
+}
+
+/// Polls one account once and puts it into the calendar again.
+async fn one(hub: &Arc<Hub>, account: &AccountKey) {
+    let Some(source) = hub.sources.get(&account.source) else { return };
+    // Taken before the request is sent: what moves after this is not judged by the answer.
+    let as_of = hub.ledger.sequence();
+    let polled = tokio::select! {
+        () = hub.stop.soft.cancelled() => return,
+        polled = source.port.pending(account) => polled,
+    };
+    hub.board.count("askgate_polls_total");
+    let outcome = match polled {
+        Ok(snapshot) => {
+            let was_down = reached(hub, account);
+            match apply::apply(hub, account, snapshot, as_of).await {
+                Ok(active) => {
+                    if was_down {
+                        hub.calendar.hurry_failing(&account.source, hub.clock.instant());
+                    }
+                    Outcome::Listed { active }
+                }
+                Err(error) => {
+                    tracing::warn!(%account, "what waits for {account} cannot be recorded now: {error}");
+                    Outcome::Failed
+                }
+            }
+        }
+        Err(failure) => failed(hub, account, &failure),
+    };
+    let pace = source.port.pace(account).wait.unwrap_or_default();
+    let others = hub.calendar.failing(&account.source);
+    let pause = hub.calendar.pause(account, &outcome, &source.config, others).max(pace);
+    hub.calendar.finished(account, hub.clock.instant(), pause, &outcome);
+}
+
+/// Notes that the source answered. Returns whether it had been down.
+fn reached(hub: &Hub, account: &AccountKey) -> bool {
+    hub.board.clear(&account_part(account));
+    hub.board.report(&source_part(&account.source), Health::Fine)
+}
+
+fn failed(hub: &Hub, account: &AccountKey, failure: &Failure) -> Outcome {
+    hub.board.count("askgate_polls_failed_total");
+    let why = failure.to_string();
+    match failure {
+        Failure::Unauthorised { .. } | Failure::OtherSubject | Failure::Forbidden | Failure::Gone => {
+            // The source is there; only this account is not welcome.
+            hub.board.report(&source_part(&account.source), Health::Fine);
+            hub.board.report(&account_part(account), Health::Down { why });
+            Outcome::Failed
+        }
+        Failure::RateLimited { after } => Outcome::Later(*after),
+        Failure::AsksOff => {
+            hub.board.report(&source_part(&account.source), Health::Down { why });
+            Outcome::Off
+        }
+        Failure::Unavailable { .. } => {
+            hub.board.report(&source_part(&account.source), Health::Down { why });
+            Outcome::Unreachable
+        }
+    }
+}
+
+fn account_part(account: &AccountKey) -> String {
+    format!("account:{account}")
+}

@@ -1,0 +1,117 @@
+//! Carrying out what a poll means.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use adapters::source::Snapshot;
+use asks::ids::{AccountKey, AskKey};
+use asks::life::{Note, Why};
+use futures::StreamExt as _;
+use futures::stream;
+use store::ledger::{LedgerError, Move, Moved, Recorded};
+use store::record::{AskRecord, Seq};
+
+use super::reconcile::{Action, reconcile};
+use super::tempo::Activity;
+use crate::announce;
+use crate::answer::history;
+use crate::hub::Hub;
+
+/// How long a withdrawal waits to learn who answered and what.
+const LABEL_DEADLINE: Duration = Duration::from_secs(4);
+/// How many withdrawn asks are looked up side by side.
+const LOOK_UPS: usize = 8;
+
+/// Does what the poll makes necessary. Returns what is going on for the account.
+///
+/// # Errors
+/// If something could not be read or saved; the next poll finds it again.
+pub(super) async fn apply(
+    hub: &Arc<Hub>,
+    account: &AccountKey,
+    snapshot: Snapshot,
+    as_of: Seq,
+) -> Result<Activity, LedgerError> {
+    let mut known = hub.ledger.open_asks(Some(account)).await?;
+    for ask in &snapshot.asks {
+        let key =
+            AskKey { source: account.source.clone(), conversation: ask.conversation.clone(), ask: ask.ask.clone() };
+        if !known.iter().any(|record| record.key == key) {
+            known.extend(hub.ledger.ask(&key).await?);
+        }
+    }
+    if !snapshot.complete || !snapshot.unreadable.is_empty() {
+        tracing::warn!(%account, unreadable = snapshot.unreadable.len(), "some of what waits for {account} cannot be read; nothing is withdrawn for it");
+    }
+    let actions = reconcile(account, &snapshot, &known, as_of);
+    let waiting = known.iter().any(|record| !record.life.is_over());
+    let activity = match (actions.is_empty(), waiting) {
+        (false, _) => Activity::Busy,
+        (true, true) => Activity::Waiting,
+        (true, false) => Activity::Idle,
+    };
+    let mut withdrawals = Vec::new();
+    for action in actions {
+        match action {
+            Action::Announce(listed) => {
+                let label = format!("{}/{}", listed.conversation, listed.ask);
+                // One ask that cannot be recorded does not hold back its siblings; the next poll brings it again.
+                match announce::announce(hub, account, listed).await {
+                    Ok(Recorded::New(..) | Recorded::Known(_)) => {}
+                    Err(error) => tracing::warn!(ask = label, "ask {label} cannot be recorded now: {error}"),
+                }
+            }
+            Action::Withdraw { key, expect } => withdrawals.push((key, expect)),
+            Action::Reopen { key, expect, note } => reopen(hub, &key, expect, note).await?,
+        }
+    }
+    let results: Vec<Result<(), LedgerError>> = stream::iter(withdrawals)
+        .map(|(key, expect)| withdraw(hub, key, expect))
+        .buffer_unordered(LOOK_UPS)
+        .collect()
+        .await;
+    results.into_iter().collect::<Result<(), LedgerError>>()?;
+    Ok(activity)
+}
+
+async fn withdraw(hub: &Arc<Hub>, key: AskKey, expect: Seq) -> Result<(), LedgerError> {
+    let Some(record) = hub.ledger.ask(&key).await?.filter(|record| record.seq == expect) else { return Ok(()) };
+    let why = match tokio::time::timeout(LABEL_DEADLINE, history::how_it_ended(hub, &record)).await {
+        Ok(history::Ended::StillPending) => return Ok(()),
+        Ok(history::Ended::As(why)) => why,
+        Ok(history::Ended::Unknown) | Err(_) => Why::Elsewhere { label: None },
+    };
+    let Ok(life) = record.life.clone().withdrawn(why) else { return Ok(()) };
+    advance(hub, &record, life, "withdrawn").await
+}
+
+async fn reopen(hub: &Arc<Hub>, key: &AskKey, expect: Seq, note: Note) -> Result<(), LedgerError> {
+    let Some(record) = hub.ledger.ask(key).await?.filter(|record| record.seq == expect) else { return Ok(()) };
+    if matches!(note, Note::NotConsumed { .. }) {
+        tracing::error!(ask = %key, "the source accepted an answer to {key} and its agent did not use it; is a model configured there?");
+        hub.board.count("askgate_answers_not_consumed_total");
+    }
+    let Ok(life) = record.life.clone().listed_again(note) else { return Ok(()) };
+    // A place that was not shown the ask before gets it now.
+    for place in hub.links.places(&record.account) {
+        hub.ledger.add_delivery(key, place).await?;
+    }
+    advance(hub, &record, life, "reopened").await
+}
+
+async fn advance(hub: &Arc<Hub>, record: &AskRecord, life: asks::life::Life, event: &str) -> Result<(), LedgerError> {
+    let step = Move {
+        key: record.key.clone(),
+        expect: record.seq,
+        audit: Some(hub.line(record, event, life.name())),
+        life,
+        kill_button: None,
+        notices: Vec::new(),
+        at: hub.now(),
+    };
+    if let Moved::Done(record, _) = hub.ledger.advance(step).await? {
+        tracing::info!(ask = %record.key, "ask {} {event} by its source", record.key);
+        announce::touch(hub, &record.key).await?;
+    }
+    Ok(())
+}

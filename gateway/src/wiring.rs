@@ -1,0 +1,199 @@
+//! Building the parts from the configuration. The one place that knows every source and channel by name.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use adapters::channel::Channel;
+use adapters::channels::discord::{DiscordChannel, DiscordOptions};
+use adapters::channels::telegram::{BotToken, TelegramChannel, TelegramOptions};
+use adapters::clock::SharedClock;
+use adapters::source::Source;
+use adapters::sources::terreno::{self, TerrenoOptions, TerrenoSource};
+use anyhow::Context as _;
+use asks::place::{ChannelKind, Place};
+use config::{Config, Credential, Secret, SignIn, SourceConfig, SourceKind};
+use rand::rngs::StdRng;
+use rand::{RngCore as _, SeedableRng as _};
+use store::ledger::Ledger;
+use tokio::sync::Notify;
+use tokio_util::task::TaskTracker;
+
+use crate::announce::Queues;
+use crate::board::{Board, channel_part, source_part};
+use crate::hub::{Hub, SourceEntry, Stop};
+use crate::links::Links;
+use crate::poll::Calendar;
+use crate::words::Language;
+
+/// What the parts are built with.
+pub struct Tools {
+    /// Time.
+    pub clock: SharedClock,
+    /// Randomness.
+    pub random: StdRng,
+    /// The HTTP client that all adapters share.
+    pub http: reqwest::Client,
+}
+
+impl Tools {
+    /// The machine's own clock, randomness and network.
+    ///
+    /// # Errors
+    /// If the system's TLS library cannot be set up.
+    #[expect(clippy::disallowed_methods, reason = "the binary's edge: everything below takes its randomness from here")]
+    pub fn system() -> anyhow::Result<Self> {
+        Ok(Self {
+            clock: Arc::new(adapters::clock::SystemClock),
+            random: StdRng::from_rng(&mut rand::rng()),
+            http: adapters::http::client()
+                .context("the system's TLS library cannot be set up; is OpenSSL installed?")?,
+        })
+    }
+}
+
+/// Puts the hub together.
+///
+/// # Errors
+/// If what the ledger remembers of moved places cannot be read.
+pub async fn hub(config: &Config, ledger: Arc<dyn Ledger>, tools: &mut Tools, stop: Stop) -> anyhow::Result<Arc<Hub>> {
+    let links = Links::from_config(config);
+    for (name, to) in ledger.recall_all("moved/").await? {
+        let from = name.trim_start_matches("moved/").parse::<Place>();
+        if let (Ok(from), Ok(to)) = (from, to.parse()) {
+            links.moved(from, to);
+        }
+    }
+    let board = Board::default();
+    board.expect("store");
+    let channels = channels(config, tools);
+    for kind in channels.keys() {
+        board.expect(channel_part(*kind));
+    }
+    let mut sources = BTreeMap::new();
+    let addresses = Addresses::default();
+    for section in &config.sources {
+        if config.accounts.iter().any(|account| account.key.source == section.name) {
+            board.expect(&source_part(&section.name));
+        }
+        sources.insert(
+            section.name.clone(),
+            SourceEntry { port: source(config, section, tools, &addresses)?, config: section.clone() },
+        );
+    }
+    Ok(Arc::new(Hub {
+        keys: ledger.token_key(),
+        ledger,
+        sources,
+        channels,
+        links,
+        board,
+        clock: Arc::clone(&tools.clock),
+        queues: Queues::default(),
+        calendar: Calendar::new(tools.random.next_u64()),
+        parked: RwLock::default(),
+        in_flight: Mutex::default(),
+        tasks: TaskTracker::new(),
+        progress: Notify::new(),
+        stop,
+    }))
+}
+
+/// The channels that the configuration has a section for.
+#[must_use]
+pub fn channels(config: &Config, tools: &mut Tools) -> BTreeMap<ChannelKind, Arc<dyn Channel>> {
+    let mut channels: BTreeMap<ChannelKind, Arc<dyn Channel>> = BTreeMap::new();
+    if let Some(telegram) = &config.telegram {
+        let channel = TelegramChannel::new(TelegramOptions {
+            token: BotToken::new(telegram.token.expose()),
+            api_url: telegram.api_url.clone(),
+            http: tools.http.clone(),
+            clock: Arc::clone(&tools.clock),
+            jitter: StdRng::from_rng(&mut tools.random),
+            pace: adapters::channels::telegram::Pace::default(),
+            timing: adapters::channels::telegram::Timing::default(),
+            commands: Vec::new(),
+        });
+        channels.insert(ChannelKind::Telegram, Arc::new(channel));
+    }
+    if let Some(discord) = &config.discord {
+        let channel = DiscordChannel::new(DiscordOptions {
+            token: discord.token.expose().to_owned(),
+            application_id: discord.application_id,
+            api_url: discord.api_url.clone(),
+            http: tools.http.clone(),
+            clock: Arc::clone(&tools.clock),
+            rng: StdRng::from_rng(&mut tools.random),
+            late_recorded: Language::En.words().recorded(),
+        });
+        channels.insert(ChannelKind::Discord, Arc::new(channel));
+    }
+    channels
+}
+
+/// What the sources at one address share: the host counts sign-ins by where they come from.
+#[derive(Debug, Default)]
+pub struct Addresses(Mutex<BTreeMap<String, Arc<terreno::Address>>>);
+
+impl Addresses {
+    fn of(&self, url: &url::Url) -> Arc<terreno::Address> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(known.entry(url.origin().ascii_serialization()).or_default())
+    }
+}
+
+/// One source, with all of its accounts.
+///
+/// # Errors
+/// When its address or a header cannot be used.
+pub fn source(
+    config: &Config,
+    section: &SourceConfig,
+    tools: &Tools,
+    addresses: &Addresses,
+) -> anyhow::Result<Arc<dyn Source>> {
+    let accounts = config.accounts.iter().filter(|account| account.key.source == section.name);
+    match section.kind {
+        SourceKind::Terreno => {
+            let source = TerrenoSource::new(TerrenoOptions {
+                url: section.url.clone(),
+                auth: match section.auth {
+                    SignIn::Auto => terreno::Auth::Auto,
+                    SignIn::Terreno => terreno::Auth::Terreno,
+                    SignIn::BetterAuth => terreno::Auth::BetterAuth,
+                },
+                surface: section.surface,
+                headers: section.headers.iter().map(|(name, value)| (name.clone(), secret(value))).collect(),
+                turn_timeout: section.turn_timeout,
+                http: tools.http.clone(),
+                clock: Arc::clone(&tools.clock),
+                address: addresses.of(&section.url),
+                accounts: accounts.map(|account| (account.key.clone(), credential(&account.credential))).collect(),
+            });
+            let source = source.with_context(|| format!("the source {} cannot be used", section.name))?;
+            Ok(Arc::new(source))
+        }
+    }
+}
+
+fn credential(credential: &Credential) -> terreno::Credential {
+    match credential {
+        Credential::Password { email, password } => {
+            terreno::Credential::Password { email: email.clone(), password: secret(password) }
+        }
+        Credential::Token { token, refresh_token } => {
+            terreno::Credential::Token { token: secret(token), refresh_token: refresh_token.as_ref().map(secret) }
+        }
+    }
+}
+
+/// A secret that is read again from its file when it is refused.
+fn secret(secret: &Secret) -> terreno::Secret {
+    if secret.file().is_none() {
+        return terreno::Secret::new(secret.expose());
+    }
+    let file = secret.clone();
+    terreno::Secret::rereadable(secret.expose(), move || {
+        let read = config::reread(&file).ok().flatten()?;
+        Some(read.expose().to_owned())
+    })
+}

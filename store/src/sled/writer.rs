@@ -1,0 +1,349 @@
+//! The one thread that writes: group commit, and what follows a write that failed.
+//!
+//! It takes the operations that wait (at most [`GROUP`]), runs each on what the ones before it wrote, applies them in one
+//! batch, syncs once, and only then answers. So a compare-and-swap needs no lock, and many taps share one sync.
+//!
+//! After a failed write sled refuses every other one, and nobody knows what reached the disk. So the store is opened again
+//! and looked at: a group that is there is written once more and synced, and then counts; one that is not, or not whole, is
+//! undone, and its callers are told that nothing was saved. While the store cannot be opened, everything is answered at
+//! once with what the disk said, and opening is tried again, less and less often.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use sled::Db;
+use tokio::sync::oneshot;
+
+use super::disk::{Disk, Recipe, numbers};
+use super::engine::Trouble;
+use super::key::{self, Key};
+use super::place::Home;
+use super::txn::{Changes, Counters, Group, Txn};
+use super::view::View;
+use crate::ledger::LedgerError;
+use crate::token::TokenKey;
+
+/// Operations that share one sync at most.
+const GROUP: usize = 64;
+/// The first pause between two attempts to open the store again, and the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// What readers find in the store's place.
+pub(super) enum Slot {
+    Open(Db),
+    Broken(String),
+    Closed,
+}
+
+/// The place that readers look into. Empty while the store is opened again, because sled must not be open twice.
+pub(super) type Shared = Arc<RwLock<Slot>>;
+
+/// What the writer is asked for.
+pub(super) enum Order {
+    Do(Box<dyn Job>),
+    Close(oneshot::Sender<()>),
+}
+
+/// An operation and the caller who waits for it.
+pub(super) trait Job: Send {
+    /// Runs the operation; whether what it wrote is to be kept.
+    fn run(&mut self, txn: &mut Txn<'_>) -> bool;
+    /// Tells the caller, now that it is known whether the group reached the disk.
+    fn answer(self: Box<Self>, verdict: Result<(), LedgerError>);
+}
+
+/// A [`Job`] made of a closure and a channel.
+pub(super) struct Call<F, T> {
+    op: Option<F>,
+    outcome: Option<Result<T, LedgerError>>,
+    reply: oneshot::Sender<Result<T, LedgerError>>,
+}
+
+impl<F, T> Call<F, T>
+where
+    F: FnOnce(&mut Txn<'_>) -> Result<T, LedgerError> + Send,
+    T: Send,
+{
+    pub(super) const fn new(op: F, reply: oneshot::Sender<Result<T, LedgerError>>) -> Self {
+        Self { op: Some(op), outcome: None, reply }
+    }
+}
+
+impl<F, T> Job for Call<F, T>
+where
+    F: FnOnce(&mut Txn<'_>) -> Result<T, LedgerError> + Send,
+    T: Send,
+{
+    fn run(&mut self, txn: &mut Txn<'_>) -> bool {
+        let Some(op) = self.op.take() else { return false };
+        let outcome = op(txn);
+        let keep = outcome.is_ok();
+        self.outcome = Some(outcome);
+        keep
+    }
+
+    fn answer(self: Box<Self>, verdict: Result<(), LedgerError>) {
+        let answer = match verdict {
+            Ok(()) => self.outcome.unwrap_or(Err(LedgerError::Closed)),
+            Err(error) => Err(error),
+        };
+        // A caller who stopped waiting has stopped asking.
+        let _ = self.reply.send(answer);
+    }
+}
+
+/// One key of a group that failed: what stood there before, and what the group wrote.
+struct Doubt {
+    key: Key,
+    before: Option<Vec<u8>>,
+    after: Option<Vec<u8>>,
+}
+
+/// The writer's state.
+pub(super) struct Writer {
+    /// `None` while the store is broken.
+    pub(super) disk: Option<Disk>,
+    pub(super) recipe: Recipe,
+    pub(super) home: Home,
+    pub(super) shared: Shared,
+    pub(super) counters: Counters,
+    pub(super) sequence: Arc<AtomicU64>,
+    pub(super) secret: TokenKey,
+    /// Dropped with the writer, which ends the watchdog.
+    pub(super) _watch: Sender<()>,
+    pub(super) repair: Repair,
+}
+
+/// What a broken store still needs.
+pub(super) struct Repair {
+    /// What callers are told meanwhile.
+    why: String,
+    /// The group nobody knows the fate of; its callers were told that it was not saved.
+    doubts: Vec<Doubt>,
+    pause: Duration,
+    last: Option<Instant>,
+}
+
+impl Repair {
+    pub(super) const fn none() -> Self {
+        Self { why: String::new(), doubts: Vec::new(), pause: FIRST_PAUSE, last: None }
+    }
+}
+
+impl Writer {
+    /// Serves until it is told to close or nobody is left who could ask.
+    pub(super) fn run(mut self, orders: &Receiver<Order>) {
+        let closing = loop {
+            match self.next(orders) {
+                Ok(Order::Close(done)) => break Some(done),
+                Ok(Order::Do(first)) => {
+                    let mut jobs = vec![first];
+                    let mut close = None;
+                    while jobs.len() < GROUP {
+                        match orders.try_recv() {
+                            Ok(Order::Do(job)) => jobs.push(job),
+                            Ok(Order::Close(done)) => {
+                                close = Some(done);
+                                break;
+                            }
+                            Err(_) => break,
+                        }
+                    }
+                    self.serve(jobs);
+                    if close.is_some() {
+                        break close;
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => self.reopen_if_due(),
+                Err(RecvTimeoutError::Disconnected) => break None,
+            }
+        };
+        self.close();
+        if let Some(done) = closing {
+            // Whoever asked may be gone.
+            let _ = done.send(());
+        }
+    }
+
+    fn next(&self, orders: &Receiver<Order>) -> Result<Order, RecvTimeoutError> {
+        if self.disk.is_some() {
+            orders.recv().map_err(|_| RecvTimeoutError::Disconnected)
+        } else {
+            orders.recv_timeout(self.repair.pause)
+        }
+    }
+
+    fn serve(&mut self, mut jobs: Vec<Box<dyn Job>>) {
+        self.reopen_if_due();
+        let Some(disk) = &self.disk else {
+            let verdict = Err(LedgerError::NotSaved { why: self.repair.why.clone() });
+            answer_all(jobs, &verdict);
+            return;
+        };
+        let mut group = Group::after(self.counters);
+        for job in &mut jobs {
+            let mut txn = Txn::new(disk.db(), &mut group, &self.secret);
+            if job.run(&mut txn) {
+                txn.keep();
+            }
+        }
+        let verdict = if group.touched || !group.changes.is_empty() { self.commit(group) } else { Ok(()) };
+        answer_all(jobs, &verdict);
+    }
+
+    fn commit(&mut self, group: Group) -> Result<(), LedgerError> {
+        let Group { changes: mut all, mut counters, .. } = group;
+        counters.commit += 1;
+        all.extend(numbers(&counters));
+        let outcome = match (&self.disk, self.doubts(&all)) {
+            (Some(disk), Ok(doubts)) => disk.write(&all).map_err(|trouble| (trouble, Some(doubts))),
+            (_, Err(trouble)) => Err((trouble, None)),
+            (None, _) => Err((Trouble::Blocked(self.repair.why.clone()), None)),
+        };
+        // Numbers that were given out are never given out again, also when their group failed: somebody may have read them.
+        self.counters = counters;
+        match outcome {
+            Ok(()) => {
+                self.durable();
+                Ok(())
+            }
+            Err((trouble, doubts)) => self.failed(&trouble, doubts),
+        }
+    }
+
+    /// What stands at the group's keys now.
+    fn doubts(&self, changes: &Changes) -> Result<Vec<Doubt>, Trouble> {
+        let Some(disk) = &self.disk else { return Ok(Vec::new()) };
+        let own = key::counters();
+        let mut doubts = Vec::with_capacity(changes.len());
+        for (key, after) in changes.iter().filter(|(key, _)| **key != own) {
+            let before =
+                View::get(disk.db(), key).map_err(|unread| Trouble::Blocked(LedgerError::from(unread).to_string()))?;
+            doubts.push(Doubt { key: key.clone(), before, after: after.clone() });
+        }
+        Ok(doubts)
+    }
+
+    fn durable(&mut self) {
+        self.sequence.store(self.counters.seq, Ordering::SeqCst);
+        if let Some(disk) = &mut self.disk {
+            disk.note(self.counters.commit);
+        }
+    }
+
+    /// A group failed: the store is opened again, and what is found there decides. Without doubts nothing was written.
+    fn failed(&mut self, trouble: &Trouble, doubts: Option<Vec<Doubt>>) -> Result<(), LedgerError> {
+        tracing::error!(%trouble, "the store could not write; it is opened again");
+        self.repair = Repair { why: trouble.to_string(), ..Repair::none() };
+        self.abandon();
+        let begun = doubts.is_some();
+        self.repair.doubts = doubts.unwrap_or_default();
+        self.reopen(begun)
+    }
+
+    /// Lets go of the store, so that it can be opened again.
+    fn abandon(&mut self) {
+        self.put(Slot::Broken(self.repair.why.clone()));
+        if let Some(disk) = self.disk.take() {
+            disk.discard();
+        }
+    }
+
+    fn reopen_if_due(&mut self) {
+        if self.disk.is_some() {
+            return;
+        }
+        if self.repair.last.is_none_or(|last| last.elapsed() >= self.repair.pause) {
+            self.repair.pause = (self.repair.pause * 2).min(LONGEST_PAUSE);
+            // Whoever waited for the group in doubt has been answered.
+            let _ = self.reopen(false);
+        }
+    }
+
+    /// Opens the store again and settles the group in doubt. `Ok` if that group counts after all: only while its callers
+    /// still wait (`waiting`).
+    fn reopen(&mut self, waiting: bool) -> Result<(), LedgerError> {
+        let not_saved = |why: &str| Err(LedgerError::NotSaved { why: why.to_owned() });
+        self.repair.last = Some(now());
+        Home::drop_leftovers(&self.home.path);
+        let why = match Disk::open(&self.recipe) {
+            Ok((disk, Some((found, _)))) => {
+                self.disk = Some(disk);
+                self.counters = self.counters.ahead_of_both(found);
+                match self.settle(waiting) {
+                    Ok(counts) => {
+                        self.repair.doubts.clear();
+                        self.durable();
+                        if let Some(disk) = &self.disk {
+                            self.put(Slot::Open(disk.db().clone()));
+                        }
+                        tracing::info!("the store is open again");
+                        return if counts { Ok(()) } else { not_saved(&self.repair.why) };
+                    }
+                    Err(trouble) => trouble.to_string(),
+                }
+            }
+            Ok((disk, None)) => {
+                disk.discard();
+                "the store is empty although it was written".to_owned()
+            }
+            Err(trouble) => trouble.to_string(),
+        };
+        self.repair.why.clone_from(&why);
+        self.abandon();
+        not_saved(&why)
+    }
+
+    /// Writes the group in doubt once more if it is there and somebody still waits for it, and undoes it otherwise. Returns
+    /// whether it counts. Either way a write has succeeded when this does.
+    fn settle(&mut self, waiting: bool) -> Result<bool, Trouble> {
+        let Some(disk) = &self.disk else { return Err(Trouble::Blocked(self.repair.why.clone())) };
+        let mut there = waiting;
+        for doubt in &self.repair.doubts {
+            let now = View::get(disk.db(), &doubt.key)
+                .map_err(|unread| Trouble::Blocked(LedgerError::from(unread).to_string()))?;
+            there &= now == doubt.after;
+        }
+        self.counters.commit += 1;
+        let mut changes = numbers(&self.counters);
+        for doubt in &self.repair.doubts {
+            changes.insert(doubt.key.clone(), if there { doubt.after.clone() } else { doubt.before.clone() });
+        }
+        // Written again even if it is there: after a failed sync the system counts pages as clean that never reached the disk.
+        disk.write(&changes)?;
+        Ok(there)
+    }
+
+    fn put(&self, slot: Slot) {
+        let old = {
+            let mut place = self.shared.write().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *place, slot)
+        };
+        // Dropped outside the lock, where sled's own panics end in `discard`: the writer still holds a handle.
+        drop(old);
+    }
+
+    fn close(mut self) {
+        self.put(Slot::Closed);
+        if let Some(disk) = self.disk.take() {
+            if let Err(trouble) = disk.sync() {
+                tracing::error!(%trouble, "the store could not be synced while it was closed; all that was answered is on the disk");
+            }
+            disk.discard();
+        }
+    }
+}
+
+fn answer_all(jobs: Vec<Box<dyn Job>>, verdict: &Result<(), LedgerError>) {
+    for job in jobs {
+        job.answer(verdict.clone());
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "only the pause between two attempts to open a broken store")]
+fn now() -> Instant {
+    Instant::now()
+}

@@ -1,0 +1,106 @@
+//! The store does not grow with what is over (case C56), and large values stay out of files of their own.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use asks::life::{Life, Outcome};
+use store::ledger::{Claimed, Ledger, Move, Moved};
+use store::record::{Delivery, DeliveryState};
+use store::sled::SledLedger;
+
+use crate::support::{claim, key, new_ask, open, tap};
+
+fn size(path: &Path) -> u64 {
+    let entries = path.read_dir().expect("readable").map(|entry| entry.expect("an entry"));
+    entries
+        .map(|entry| {
+            let data = entry.metadata().expect("there");
+            if data.is_dir() { size(&entry.path()) } else { data.len() }
+        })
+        .sum()
+}
+
+/// One ask from its record to its end.
+async fn whole_life(ledger: &SledLedger, name: &str) {
+    ledger.record(new_ask(name)).await.expect("recorded");
+    let Claimed::Won(won) = claim(ledger, name, "approve", 7).await.expect("claimed") else { panic!("{name}") };
+    let step = Move {
+        key: won.key.clone(),
+        expect: won.seq,
+        life: Life::Settled { outcome: Outcome::Ours { claim: tap("approve", 7), error: None } },
+        kill_button: None,
+        notices: Vec::new(),
+        at: 6,
+        audit: None,
+    };
+    assert!(matches!(ledger.advance(step).await, Ok(Moved::Done(..))));
+    for delivery in ledger.deliveries(&won.key).await.expect("readable") {
+        ledger.save_delivery(Delivery { state: DeliveryState::Dropped, ..delivery }).await.expect("saved");
+    }
+    assert!(ledger.finish(&won.key).await.expect("saved"), "{name}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_lives_leave_a_small_store() {
+    lives_leave_little(20).await;
+}
+
+/// `cargo test -p store --test ledger -- --ignored --nocapture very_many`
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "takes minutes: 50 000 lives, whose memory is printed as well"]
+async fn very_many_lives_leave_a_small_store() {
+    lives_leave_little(1_000).await;
+}
+
+/// Pages that the process has in memory, for Linux.
+fn resident_kib() -> usize {
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    pages.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok()).unwrap_or(0) * 4
+}
+
+async fn lives_leave_little(rounds: usize) {
+    let root = tempfile::tempdir().expect("a directory");
+    let ledger = Arc::new(open(root.path()).ledger);
+    for round in 0..rounds {
+        if round % 100 == 0 {
+            println!(
+                "{} lives: {} KiB on disk, {} KiB in memory",
+                round * 50,
+                size(root.path()) / 1_024,
+                resident_kib()
+            );
+        }
+        let tasks: Vec<_> = (0..50)
+            .map(|number| {
+                let ledger = Arc::clone(&ledger);
+                tokio::spawn(async move { whole_life(&ledger, &format!("r{round}n{number}")).await })
+            })
+            .collect();
+        for task in tasks {
+            task.await.expect("no panic");
+        }
+        assert_eq!(ledger.prune(10).await.expect("pruned"), 50);
+    }
+    assert!(ledger.recent_asks(10).await.expect("readable").is_empty());
+    assert!(ledger.audit_trail(10).await.expect("readable").is_empty());
+    ledger.close().await;
+    let bytes = size(root.path());
+    assert!(bytes < 16 << 20, "{bytes} bytes for nothing");
+    assert_eq!(store::sled::offline::verify(root.path()).expect("readable"), store::sled::offline::Report::default());
+}
+
+#[tokio::test]
+async fn a_large_draft_stays_in_the_log() {
+    let root = tempfile::tempdir().expect("a directory");
+    let ledger = open(root.path()).ledger;
+    ledger.record(new_ask("one")).await.expect("recorded");
+    let draft: String = ('a'..='z').cycle().step_by(7).take(200_000).collect();
+    ledger.set_content(&key("one"), draft.clone()).await.expect("kept");
+    assert_eq!(ledger.ask(&key("one")).await.expect("readable").expect("there").content, Some(draft));
+    ledger.remember("name", Some("x".repeat(10_000))).await.expect("kept");
+    ledger.remember("name", Some("x".to_owned())).await.expect("kept");
+    ledger.close().await;
+    let report = store::sled::offline::verify(root.path()).expect("readable");
+    assert!(report.is_whole(), "a shorter value leaves no parts of a longer one: {report:?}");
+    assert_eq!(root.path().join("blobs").read_dir().expect("readable").count(), 0, "blobs are not synced with the log");
+}

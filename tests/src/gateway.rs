@@ -1,0 +1,144 @@
+//! The real binary as a process.
+
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
+use tokio::process::{Child, Command};
+
+/// A running `askgate serve`. Dropping it kills the process as `kill -9` does.
+#[derive(Debug)]
+pub struct Gateway {
+    child: Child,
+    log: Arc<Mutex<Vec<String>>>,
+    url: String,
+}
+
+/// Where the binaries of this build are.
+#[must_use]
+pub fn binary(name: &str) -> PathBuf {
+    let mut path = std::env::current_exe().unwrap_or_default();
+    // target/debug/deps/some_test-hash -> target/debug/askgate
+    path.pop();
+    if path.ends_with("deps") {
+        path.pop();
+    }
+    path.join(name)
+}
+
+impl Gateway {
+    /// Starts the process.
+    ///
+    /// # Errors
+    /// If the binary is not there.
+    pub fn start(config: &Path, port: u16, env: &[(String, String)]) -> anyhow::Result<Self> {
+        let program = binary("askgate");
+        let mut child = Command::new(&program)
+            .args(["serve", "-c"])
+            .arg(config)
+            .env("RUST_LOG", "debug")
+            .envs(env.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .with_context(|| format!("{} cannot be started; build it with: cargo build --bins", program.display()))?;
+        let log = Arc::new(Mutex::new(Vec::new()));
+        if let Some(out) = child.stdout.take() {
+            collect(out, Arc::clone(&log));
+        }
+        if let Some(out) = child.stderr.take() {
+            collect(out, Arc::clone(&log));
+        }
+        Ok(Self { child, log, url: format!("http://127.0.0.1:{port}") })
+    }
+
+    /// The address of the gateway's own HTTP.
+    #[must_use]
+    pub fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.url)
+    }
+
+    /// Everything it has printed.
+    #[must_use]
+    pub fn log(&self) -> String {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).join("\n")
+    }
+
+    /// Waits until `/readyz` says 200.
+    ///
+    /// # Errors
+    /// With the log, when it does not in time.
+    pub async fn wait_ready(&self, within: Duration) -> anyhow::Result<()> {
+        self.wait_status("/readyz", 200, within).await
+    }
+
+    /// Waits until a path answers with that status.
+    ///
+    /// # Errors
+    /// With the last answer and the log, when it does not in time.
+    pub async fn wait_status(&self, path: &str, status: u16, within: Duration) -> anyhow::Result<()> {
+        let client = adapters::http::client()?;
+        let mut last = String::from("no answer");
+        let looking = async {
+            loop {
+                if let Ok(answer) = client.get(self.url(path)).timeout(Duration::from_secs(2)).send().await {
+                    let got = answer.status().as_u16();
+                    last = format!("{got} {}", answer.text().await.unwrap_or_default());
+                    if got == status {
+                        return;
+                    }
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        if tokio::time::timeout(within, looking).await.is_ok() {
+            return Ok(());
+        }
+        anyhow::bail!("{path} was not {status} within {within:?}; last: {last}\n{}", self.log())
+    }
+
+    /// Ends it as a crash would.
+    ///
+    /// # Errors
+    /// If it cannot be ended.
+    pub async fn kill(mut self) -> anyhow::Result<String> {
+        self.child.kill().await?;
+        Ok(self.log())
+    }
+
+    /// Asks it to end, as Docker does.
+    ///
+    /// # Errors
+    /// If the signal cannot be sent.
+    pub async fn terminate(&self) -> anyhow::Result<()> {
+        let id = self.child.id().context("the process has ended already")?;
+        let sent = Command::new("kill").args(["-TERM", &id.to_string()]).status().await?;
+        anyhow::ensure!(sent.success(), "the signal was not sent");
+        Ok(())
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Errors
+    /// With the log, when it does not end in time.
+    pub async fn wait_end(&mut self, within: Duration) -> anyhow::Result<ExitStatus> {
+        match tokio::time::timeout(within, self.child.wait()).await {
+            Ok(status) => Ok(status?),
+            Err(_) => anyhow::bail!("it did not end within {within:?}\n{}", self.log()),
+        }
+    }
+}
+
+fn collect(out: impl AsyncRead + Unpin + Send + 'static, log: Arc<Mutex<Vec<String>>>) {
+    tokio::spawn(async move {
+        let mut lines = BufReader::new(out).lines();
+        while let Ok(Some(line)) = lines.next_line().await {
+            log.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+        }
+    });
+}

@@ -1,0 +1,1 @@
+//! The platforms' published specifications.
