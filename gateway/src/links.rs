@@ -73,14 +73,19 @@ impl Links {
         Self { people, groups, moved: RwLock::default() }
     }
 
-    /// From now on, `from` is found at `to`.
-    pub fn moved(&self, from: Place, to: Place) {
-        self.moved.write().unwrap_or_else(PoisonError::into_inner).insert(from, to);
+    /// From now on, `from` is found at `to`. A Telegram chat takes all of its topics along.
+    pub fn moved(&self, from: &Place, to: &Place) {
+        self.moved.write().unwrap_or_else(PoisonError::into_inner).insert(whole(from).0, whole(to).0);
     }
 
     /// Where a configured place is now.
     fn now_at(&self, place: &Place) -> Place {
-        self.moved.read().unwrap_or_else(PoisonError::into_inner).get(place).unwrap_or(place).clone()
+        let (chat, topic) = whole(place);
+        match self.moved.read().unwrap_or_else(PoisonError::into_inner).get(&chat) {
+            Some(Place::Telegram { chat, .. }) => Place::Telegram { chat: *chat, topic },
+            Some(other) => other.clone(),
+            None => place.clone(),
+        }
     }
 
     /// The accounts there are.
@@ -158,6 +163,14 @@ impl Links {
     }
 }
 
+/// The chat that a topic is in, and the topic.
+fn whole(place: &Place) -> (Place, Option<i64>) {
+    match place {
+        Place::Telegram { chat, topic } => (Place::Telegram { chat: *chat, topic: None }, *topic),
+        other => (other.clone(), None),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -211,7 +224,7 @@ mod tests {
     #[test]
     fn a_group_that_moved_keeps_its_approvers() {
         let links = links();
-        links.moved("telegram:-100/77".parse().expect("a place"), "telegram:-200/77".parse().expect("a place"));
+        links.moved(&"telegram:-100".parse().expect("a place"), &"telegram:-200".parse().expect("a place"));
         let now: Place = "telegram:-200/77".parse().expect("a place");
         assert_eq!(links.may_press(&account("me"), &now, Actor::Telegram(8)), Permission::Allowed);
         assert!(links.is_summary(&now) && links.places(&account("me")).contains(&now));

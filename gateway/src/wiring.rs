@@ -59,8 +59,8 @@ pub async fn hub(config: &Config, ledger: Arc<dyn Ledger>, tools: &mut Tools, st
     let links = Links::from_config(config);
     for (name, to) in ledger.recall_all("moved/").await? {
         let from = name.trim_start_matches("moved/").parse::<Place>();
-        if let (Ok(from), Ok(to)) = (from, to.parse()) {
-            links.moved(from, to);
+        if let (Ok(from), Ok(to)) = (from, to.parse::<Place>()) {
+            links.moved(&from, &to);
         }
     }
     let board = Board::default();

@@ -61,10 +61,10 @@ async fn a_reply_that_does_not_come_whole_leaves_it_unclear() {
     let cases = [
         ("nothing", String::new()),
         ("half a head", "HTTP/1.1 200 OK\r\ncontent".to_owned()),
-        ("half a body", format!("{head}{}", half)),
+        ("half a body", format!("{head}{half}")),
         ("half a chunk", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nff\r\n{\"data\"".to_owned()),
         ("no HTTP", "220 mail.example.com ready\r\n".to_owned()),
-        ("cut JSON", format!("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{}", half)),
+        ("cut JSON", format!("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{half}")),
     ];
     for (name, reply) in cases {
         let url = raw(reply).await;

@@ -107,6 +107,11 @@ impl Worker {
 
     async fn card(&self, id: DeliveryId) -> Result<Flow, LedgerError> {
         let Some(delivery) = self.hub.ledger.delivery(id).await? else { return Ok(Flow::Done) };
+        if delivery.place != self.place {
+            // Its chat moved, and took this along.
+            super::touch_delivery(&self.hub, &delivery).await?;
+            return Ok(Flow::Done);
+        }
         let Some(record) = self.hub.ledger.ask(&delivery.ask).await? else { return Ok(Flow::Done) };
         let Some(channel) = self.hub.channels.get(&self.place.channel()) else {
             self.hub.park(&self.place, "its channel is not in the configuration any more");
@@ -242,6 +247,10 @@ impl Worker {
 
     async fn notice(&self, id: NoticeId) -> Result<Flow, LedgerError> {
         let Some(notice) = self.hub.ledger.notice(id).await? else { return Ok(Flow::Done) };
+        if notice.place != self.place {
+            super::touch_notice(&self.hub, &notice);
+            return Ok(Flow::Done);
+        }
         let attempt = match notice.state {
             NoticeState::Planned => 1,
             NoticeState::Sending { attempt } if attempt < MAX_SENDS => attempt + 1,
@@ -313,7 +322,7 @@ impl Worker {
             self.hub.wait(Duration::from_secs(1)).await;
             return;
         }
-        self.hub.links.moved(self.place.clone(), to.clone());
+        self.hub.links.moved(&self.place, &to);
         super::push(&self.hub, &to, item);
         while let Some(item) = self.hub.queues.pop(&self.place) {
             super::push(&self.hub, &to, item);

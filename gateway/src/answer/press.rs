@@ -46,7 +46,8 @@ async fn decide(hub: &Arc<Hub>, press: &Press, words: &'static dyn Words) -> Res
         return Ok(Reply::Notice(words.unknown_button()));
     }
     match hub.links.may_press(&record.account, &delivery.place, press.actor) {
-        Permission::Allowed => {}
+        // A press is a sign of life of its place.
+        Permission::Allowed => announce::place_is_back(hub, &delivery.place).await?,
         Permission::Stranger => {
             audit(hub, press, &token, &record, &delivery, "refused", "not the linked person, nor an approver").await;
             return Ok(Reply::Notice(words.not_yours()));
@@ -108,11 +109,19 @@ async fn claim(
 /// Whether the press came from where the card is. Platforms do not always say; then only the token speaks.
 fn is_at(press: &Press, delivery: &Delivery) -> bool {
     let Some(chat) = &press.chat else { return true };
-    match (&delivery.state, &delivery.place) {
-        (DeliveryState::Shown { message, .. }, _) => message.chat == *chat,
-        (_, Place::Telegram { chat: id, .. }) => id.to_string() == *chat,
-        (_, Place::DiscordChannel(id)) => id.to_string() == *chat,
-        (_, Place::DiscordUser(_) | Place::Ntfy(_)) => true,
+    let by_message = match &delivery.state {
+        DeliveryState::Shown { message, .. } => Some(message.chat == *chat),
+        _ => None,
+    };
+    // A chat that moved has another id than its older messages.
+    let by_place = match &delivery.place {
+        Place::Telegram { chat: id, .. } => Some(id.to_string() == *chat),
+        Place::DiscordChannel(id) => Some(id.to_string() == *chat),
+        Place::DiscordUser(_) | Place::Ntfy(_) => None,
+    };
+    match (by_message, by_place) {
+        (None, None) => true,
+        (by_message, by_place) => by_message.unwrap_or_default() || by_place.unwrap_or_default(),
     }
 }
 

@@ -30,7 +30,9 @@ function show(next) {
 function turn(tab) {
   if (document.body.dataset.tab !== tab) {
     document.body.dataset.tab = tab;
-    tabs.forEach((button) => (button.dataset.tab === tab ? button.setAttribute('aria-current', 'page') : button.removeAttribute('aria-current')));
+    tabs.forEach((button) =>
+      button.dataset.tab === tab ? button.setAttribute('aria-current', 'page') : button.removeAttribute('aria-current'),
+    );
     panes[tab].end();
   }
   marks();
@@ -39,7 +41,11 @@ function turn(tab) {
 /** A dot on each tab that has something its visitor has not seen. */
 function marks() {
   if (!state) return;
-  const pictures = { app: JSON.stringify(talk.current()?.rows ?? []), telegram: JSON.stringify(state.telegram.messages), discord: JSON.stringify(state.discord.messages) };
+  const pictures = {
+    app: JSON.stringify(talk.current()?.rows ?? []),
+    telegram: JSON.stringify(state.telegram.messages),
+    discord: JSON.stringify(state.discord.messages),
+  };
   for (const button of tabs) {
     const { tab } = button.dataset;
     if (!narrow.matches || document.body.dataset.tab === tab || seen[tab] === undefined) seen[tab] = pictures[tab];

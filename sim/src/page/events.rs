@@ -37,6 +37,8 @@ pub(super) async fn follow(State(site): State<Arc<Site>>) -> Sse<impl Stream<Ite
 struct Follower {
     changes: [watch::Receiver<u64>; 4],
     last: Option<String>,
+    /// How many signs of activity the bot has sent.
+    typed: usize,
     site: Arc<Site>,
 }
 
@@ -49,7 +51,7 @@ impl Follower {
             options.terreno.subscribe(),
             site.tapped.subscribe(),
         ];
-        Self { changes, last: None, site }
+        Self { changes, last: None, typed: 0, site }
     }
 
     /// The next picture that differs from the last; `None` when the page ends.
@@ -61,6 +63,7 @@ impl Follower {
             for changes in &mut self.changes {
                 changes.mark_unchanged();
             }
+            self.typed = self.site.options.telegram.chat_actions().len();
             let picture = serde_json::to_string(&self.site.snapshot()).ok()?;
             if self.last.as_ref() != Some(&picture) {
                 self.last = Some(picture.clone());
@@ -71,13 +74,17 @@ impl Follower {
 
     async fn wait(&mut self) -> Option<()> {
         let [telegram, discord, terreno, taps] = &mut self.changes;
+        // "Typing" changes nothing in a chat, so the subscription does not tell of it.
+        let (bot, typed) = (&self.site.options.telegram, self.typed);
+        let activity =
+            bot.wait_for("a sign of activity", LOOK, |now| (now.chat_actions().len() != typed).then_some(()));
         tokio::select! {
             () = self.site.stop.cancelled() => return None,
             _ = telegram.changed() => {}
             _ = discord.changed() => {}
             _ = terreno.changed() => {}
             _ = taps.changed() => {}
-            () = tokio::time::sleep(LOOK) => {}
+            _ = activity => {}
         }
         tokio::time::sleep(GATHER).await;
         Some(())

@@ -21,7 +21,12 @@ export function editor(history, ask, undone) {
 
 /** The line above a card. */
 export function heading(kind, state, look) {
-  return h('div', { class: 'ask-head' }, h('span', { class: 'kind' }, icon(ICONS[kind] ?? ICONS.choice), KINDS[kind] ?? kind), h('span', { class: `state ${look}` }, h('i'), state));
+  return h(
+    'div',
+    { class: 'ask-head' },
+    h('span', { class: 'kind' }, icon(ICONS[kind] ?? ICONS.choice), KINDS[kind] ?? kind),
+    h('span', { class: `state ${look}` }, h('i'), state),
+  );
 }
 
 function build(history, ask) {
@@ -45,15 +50,33 @@ function build(history, ask) {
     if (!reply.ok) complain(reply.body.problem ?? 'That did not work.');
     else if (status === 409) complain('This was answered elsewhere a moment ago.');
     else if (status === 400) refuse(node, body, complain);
-    else complain(body.data?.error ? `The agent failed: ${body.data.error} Please answer again.` : body.title ?? `The app answered ${status}.`);
+    else
+      complain(
+        body.data?.error
+          ? `The agent failed: ${body.data.error} Please answer again.`
+          : (body.title ?? `The app answered ${status}.`),
+      );
   };
   const accept = (content) => send({ action: 'accept', content });
   const decline = () => send({ action: 'decline' });
-  const make = input ? BODIES[ask.kind] ?? plain : plain;
+  const make = input ? (BODIES[ask.kind] ?? plain) : plain;
   const { body, actions, submit } = make(input ?? {}, { ask, accept, send, decline, complain });
   fieldset.append(...[body].flat().filter(Boolean), problem, h('div', { class: 'actions' }, actions));
-  const node = h('form', { class: `ask ${ask.kind}`, 'data-ask-state': 'pending', 'data-tool-call-id': ask.toolCallId, novalidate: true, tabindex: '-1', 'aria-label': `Question: ${input?.prompt ?? ask.simple?.text ?? ''}` },
-    heading(ask.kind, 'Waiting for you', 'waits'), (input?.title ?? ask.simple?.title) && h('h3', {}, input?.title ?? ask.simple.title), h('p', { class: 'prompt' }, input?.prompt ?? ask.simple?.text ?? ''), fieldset);
+  const node = h(
+    'form',
+    {
+      class: `ask ${ask.kind}`,
+      'data-ask-state': 'pending',
+      'data-tool-call-id': ask.toolCallId,
+      novalidate: true,
+      tabindex: '-1',
+      'aria-label': `Question: ${input?.prompt ?? ask.simple?.text ?? ''}`,
+    },
+    heading(ask.kind, 'Waiting for you', 'waits'),
+    (input?.title ?? ask.simple?.title) && h('h3', {}, input?.title ?? ask.simple.title),
+    h('p', { class: 'prompt' }, input?.prompt ?? ask.simple?.text ?? ''),
+    fieldset,
+  );
   node.addEventListener('submit', (event) => {
     event.preventDefault();
     submit?.();
@@ -71,7 +94,10 @@ function refuse(node, body, complain) {
   const fields = Array.isArray(body.meta?.fields) ? body.meta.fields : [];
   const slots = [...node.querySelectorAll('[data-path]')];
   for (const { path = '', message, fix } of fields) {
-    const at = slots.filter((one) => path === one.dataset.path || path.startsWith(`${one.dataset.path}.`) || path.startsWith(`${one.dataset.path}[`));
+    const at = slots.filter(
+      (one) =>
+        path === one.dataset.path || path.startsWith(`${one.dataset.path}.`) || path.startsWith(`${one.dataset.path}[`),
+    );
     const best = at.sort((one, other) => other.dataset.path.length - one.dataset.path.length)[0];
     if (!best) {
       rest.push([message, fix].filter(Boolean).join(' '));
@@ -82,7 +108,9 @@ function refuse(node, body, complain) {
     const text = message.replace(path, path === best.dataset.path && name ? name : 'This');
     best.textContent = best.hidden ? text : `${best.textContent} ${text}`;
     best.hidden = false;
-    best.parentElement.querySelectorAll('input, select, textarea').forEach((input) => input.setAttribute('aria-invalid', 'true'));
+    best.parentElement
+      .querySelectorAll('input, select, textarea')
+      .forEach((input) => input.setAttribute('aria-invalid', 'true'));
   }
   if (!fields.length) rest.push(body.detail ?? body.title ?? 'The app did not take this answer.');
   complain(rest.join(' '));
@@ -90,12 +118,18 @@ function refuse(node, body, complain) {
 }
 
 function clear(node) {
-  node.querySelectorAll('.error').forEach((error) => { error.hidden = true; });
+  node.querySelectorAll('.error').forEach((error) => {
+    error.hidden = true;
+  });
   node.querySelectorAll('[aria-invalid]').forEach((input) => input.removeAttribute('aria-invalid'));
 }
 
 function button(label, look, act) {
-  return h('button', { type: act ? 'button' : 'submit', class: `act ${look}`, 'data-button-label': label, onclick: act }, label);
+  return h(
+    'button',
+    { type: act ? 'button' : 'submit', class: `act ${look}`, 'data-button-label': label, onclick: act },
+    label,
+  );
 }
 
 const skip = (input, decline) => input.allowDecline !== false && button('Skip', 'quiet', decline);
@@ -105,7 +139,9 @@ const BODIES = {
 
   confirm: (input, { accept, decline }) => ({
     actions: [
-      button(input.confirmLabel ?? 'Confirm', input.destructive ? 'danger' : 'primary', () => accept({ confirmed: true })),
+      button(input.confirmLabel ?? 'Confirm', input.destructive ? 'danger' : 'primary', () =>
+        accept({ confirmed: true }),
+      ),
       button(input.denyLabel ?? 'Cancel', 'plain', () => accept({ confirmed: false })),
       input.allowDecline === true && button('Skip', 'quiet', decline),
     ],
@@ -113,11 +149,21 @@ const BODIES = {
 
   markdown: (input, { accept, decline }) => {
     const [id, initial] = [fresh(), input.initial ?? ''];
-    const area = h('textarea', { id, class: 'draft', rows: Math.min(10, Math.max(4, initial.split('\n').length + 1)), placeholder: input.placeholder ?? '', 'aria-label': 'Draft', 'aria-describedby': `${id}e`, value: initial });
+    const area = h('textarea', {
+      id,
+      class: 'draft',
+      rows: Math.min(10, Math.max(4, initial.split('\n').length + 1)),
+      placeholder: input.placeholder ?? '',
+      'aria-label': 'Draft',
+      'aria-describedby': `${id}e`,
+      value: initial,
+    });
     const paper = h('div', { class: 'paper', hidden: true });
     const label = () => (area.value === initial ? 'Send as it is' : 'Send my version');
     const submit = button(input.submitLabel ?? label(), 'primary');
-    area.addEventListener('input', () => { if (!input.submitLabel) submit.textContent = submit.dataset.buttonLabel = label(); });
+    area.addEventListener('input', () => {
+      if (!input.submitLabel) submit.textContent = submit.dataset.buttonLabel = label();
+    });
     const look = h('button', { type: 'button', class: 'quiet see', 'aria-pressed': 'false' }, 'Preview');
     look.addEventListener('click', () => {
       const on = paper.hidden;
@@ -137,9 +183,18 @@ const BODIES = {
   form: (input, { accept, decline }) => {
     const made = (input.fields ?? []).map((spec) => [spec.id, field(spec)]);
     return {
-      body: h('div', { class: 'fields' }, made.map(([, { node }]) => node)),
+      body: h(
+        'div',
+        { class: 'fields' },
+        made.map(([, { node }]) => node),
+      ),
       actions: [button(input.submitLabel ?? 'Submit', 'primary'), skip(input, decline)],
-      submit: () => accept({ values: Object.fromEntries(made.map(([id, { read }]) => [id, read()]).filter(([, value]) => value !== undefined)) }),
+      submit: () =>
+        accept({
+          values: Object.fromEntries(
+            made.map(([id, { read }]) => [id, read()]).filter(([, value]) => value !== undefined),
+          ),
+        }),
     };
   },
 
@@ -148,7 +203,11 @@ const BODIES = {
     return {
       body: node,
       actions: [button(input.submitLabel ?? 'Upload', 'primary'), skip(input, decline)],
-      submit: () => read().then((list) => accept({ files: list }), (error) => complain(error.message)),
+      submit: () =>
+        read().then(
+          (list) => accept({ files: list }),
+          (error) => complain(error.message),
+        ),
     };
   },
 };
@@ -156,22 +215,57 @@ const BODIES = {
 function one(input, { accept, decline }) {
   const rows = input.options.map((option) => {
     const suggested = input.default?.includes(option.id);
-    return h('button', { type: 'button', class: suggested ? 'option first' : 'option', 'data-button-label': option.label, onclick: () => accept({ selected: [option.id] }) },
-      h('span', { class: 'label' }, option.label), suggested && h('em', {}, 'suggested'), option.description && h('small', {}, option.description));
+    return h(
+      'button',
+      {
+        type: 'button',
+        class: suggested ? 'option first' : 'option',
+        'data-button-label': option.label,
+        onclick: () => accept({ selected: [option.id] }),
+      },
+      h('span', { class: 'label' }, option.label),
+      suggested && h('em', {}, 'suggested'),
+      option.description && h('small', {}, option.description),
+    );
   });
-  return { body: [h('div', { class: 'options' }, rows), slot('content.selected', fresh())], actions: skip(input, decline) };
+  return {
+    body: [h('div', { class: 'options' }, rows), slot('content.selected', fresh())],
+    actions: skip(input, decline),
+  };
 }
 
 function many(input, { accept, decline }) {
-  const boxes = input.options.map((option) => [option, h('input', { type: 'checkbox', checked: input.default?.includes(option.id) })]);
-  const rows = boxes.map(([option, box]) => h('label', { class: 'option tick' }, box, h('span', { class: 'label' }, option.label), option.description && h('small', {}, option.description)));
-  const other = h('input', { type: 'text', maxlength: 500, 'aria-label': input.otherLabel ?? 'Other', placeholder: input.otherLabel ?? 'Other' });
+  const boxes = input.options.map((option) => [
+    option,
+    h('input', { type: 'checkbox', checked: input.default?.includes(option.id) }),
+  ]);
+  const rows = boxes.map(([option, box]) =>
+    h(
+      'label',
+      { class: 'option tick' },
+      box,
+      h('span', { class: 'label' }, option.label),
+      option.description && h('small', {}, option.description),
+    ),
+  );
+  const other = h('input', {
+    type: 'text',
+    maxlength: 500,
+    'aria-label': input.otherLabel ?? 'Other',
+    placeholder: input.otherLabel ?? 'Other',
+  });
   const submit = button(input.submitLabel ?? 'Send', 'primary');
   const count = () => {
     const chosen = boxes.filter(([, box]) => box.checked).length + (input.allowOther && other.value.trim() ? 1 : 0);
-    if (!input.submitLabel) submit.textContent = submit.dataset.buttonLabel = chosen ? `Send ${chosen} selected` : 'Send none';
+    if (!input.submitLabel)
+      submit.textContent = submit.dataset.buttonLabel = chosen ? `Send ${chosen} selected` : 'Send none';
   };
-  const body = h('div', { class: 'options', role: 'group', 'aria-label': 'Options', oninput: count }, rows, input.allowOther && h('div', { class: 'field other' }, other, slot('content.other', fresh())));
+  const body = h(
+    'div',
+    { class: 'options', role: 'group', 'aria-label': 'Options', oninput: count },
+    rows,
+    input.allowOther && h('div', { class: 'field other' }, other, slot('content.other', fresh())),
+  );
   count();
   return {
     body: [body, slot('content.selected', fresh())],

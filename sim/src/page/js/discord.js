@@ -28,7 +28,12 @@ export function show(state) {
     const at = sentAt(message.id);
     // A card stands on its own, so that one question can be told from the next.
     const card = message.buttons.length > 0 || message.edited;
-    const head = card || !before || before.author !== message.author || before.private !== message.private || at - sentAt(before.id) > APART;
+    const head =
+      card ||
+      !before ||
+      before.author !== message.author ||
+      before.private !== message.private ||
+      at - sentAt(before.id) > APART;
     before = message;
     const pressed = message.buttons.find((button) => busy.has(`${message.id} ${button.label}`))?.label ?? null;
     return {
@@ -52,18 +57,42 @@ function sentAt(id) {
 function when(ms) {
   const date = new Date(ms);
   const time = date.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
-  return date.toDateString() === new Date().toDateString() ? `Today at ${time}` : `${date.toLocaleDateString()} ${time}`;
+  return date.toDateString() === new Date().toDateString()
+    ? `Today at ${time}`
+    : `${date.toLocaleDateString()} ${time}`;
 }
 
 function draw(message, head, at, pressed) {
-  const name = h('div', { class: 'head' }, h('strong', {}, message.author), message.bot && h('span', { class: 'badge' }, 'APP'), h('time', {}, when(at)));
-  const face = message.bot ? h('img', { src: '/icon.svg', alt: '', width: 38, height: 38 }) : h('span', { class: 'you', 'aria-hidden': 'true' }, message.author.slice(0, 1).toUpperCase());
+  const name = h(
+    'div',
+    { class: 'head' },
+    h('strong', {}, message.author),
+    message.bot && h('span', { class: 'badge' }, 'APP'),
+    h('time', {}, when(at)),
+  );
+  const face = message.bot
+    ? h('img', { src: '/icon.svg', alt: '', width: 38, height: 38 })
+    : h('span', { class: 'you', 'aria-hidden': 'true' }, message.author.slice(0, 1).toUpperCase());
   const body = message.thinking
-    ? h('p', { class: 'thinking' }, h('span', { class: 'dots', 'aria-hidden': 'true' }, h('i'), h('i'), h('i')), `${message.author} is thinking…`)
-    : h('div', { class: 'content' }, markup(message.content), message.edited && h('span', { class: 'edited' }, '(edited)'));
+    ? h(
+        'p',
+        { class: 'thinking' },
+        h('span', { class: 'dots', 'aria-hidden': 'true' }, h('i'), h('i'), h('i')),
+        `${message.author} is thinking…`,
+      )
+    : h(
+        'div',
+        { class: 'content' },
+        markup(message.content),
+        message.edited && h('span', { class: 'edited' }, '(edited)'),
+      );
   const parts = [head && name, body, message.embeds.map(embed)];
   if (message.buttons.length) {
-    const rows = h('div', { class: 'components', role: 'group', 'aria-label': 'Buttons' }, message.buttons.map((button) => component(message, button, pressed)));
+    const rows = h(
+      'div',
+      { class: 'components', role: 'group', 'aria-label': 'Buttons' },
+      message.buttons.map((button) => component(message, button, pressed)),
+    );
     parts.push(rows);
   }
   if (message.failed) parts.push(h('p', { class: 'failed' }, 'This interaction failed'));
@@ -72,10 +101,22 @@ function draw(message, head, at, pressed) {
       dismissed.add(message.id);
       show(shown);
     };
-    parts.push(h('p', { class: 'private' }, 'Only you can see this · ', h('button', { type: 'button', onclick: dismiss }, 'Dismiss message')));
+    parts.push(
+      h(
+        'p',
+        { class: 'private' },
+        'Only you can see this · ',
+        h('button', { type: 'button', onclick: dismiss }, 'Dismiss message'),
+      ),
+    );
   }
   const looks = ['msg', head && 'headed', message.private && 'whisper'].filter(Boolean).join(' ');
-  return h('li', { class: looks, 'data-message-id': message.id, 'data-live': String(message.buttons.length > 0) }, h('div', { class: 'side' }, head && face), h('div', { class: 'main' }, parts));
+  return h(
+    'li',
+    { class: looks, 'data-message-id': message.id, 'data-live': String(message.buttons.length > 0) },
+    h('div', { class: 'side' }, head && face),
+    h('div', { class: 'main' }, parts),
+  );
 }
 
 function component(message, button, pressed) {
@@ -87,12 +128,34 @@ function component(message, button, pressed) {
       event.preventDefault();
       openAsk(to.ask);
     };
-    return h('a', { class: look, href: to?.href ?? '#', target: to?.ask ? null : '_blank', rel: 'noopener noreferrer', 'data-button-label': button.label, onclick: follow },
-      h('span', {}, button.label), icon(ICONS.out, 'out'));
+    return h(
+      'a',
+      {
+        class: look,
+        href: to?.href ?? '#',
+        target: to?.ask ? null : '_blank',
+        rel: 'noopener noreferrer',
+        'data-button-label': button.label,
+        onclick: follow,
+      },
+      h('span', {}, button.label),
+      icon(ICONS.out, 'out'),
+    );
   }
   const waits = pressed === button.label;
-  return h('button', { type: 'button', class: waits ? `${look} busy` : look, disabled: button.disabled, 'aria-busy': waits && 'true', 'data-button-label': button.label, onclick: () => tap(message, button) },
-    h('span', {}, button.label), waits && h('span', { class: 'dots', 'aria-hidden': 'true' }, h('i'), h('i'), h('i')));
+  return h(
+    'button',
+    {
+      type: 'button',
+      class: waits ? `${look} busy` : look,
+      disabled: button.disabled,
+      'aria-busy': waits && 'true',
+      'data-button-label': button.label,
+      onclick: () => tap(message, button),
+    },
+    h('span', {}, button.label),
+    waits && h('span', { class: 'dots', 'aria-hidden': 'true' }, h('i'), h('i'), h('i')),
+  );
 }
 
 async function tap(message, button) {
@@ -112,9 +175,16 @@ async function tap(message, button) {
 }
 
 function embed(data) {
-  const node = h('div', { class: 'embed' }, data.title && h('strong', {}, data.title), data.description && h('div', {}, markup(data.description)),
-    (data.fields ?? []).map((field) => h('div', { class: 'field' }, h('strong', {}, field.name), h('div', {}, markup(field.value ?? '')))),
-    data.footer?.text && h('small', {}, data.footer.text));
+  const node = h(
+    'div',
+    { class: 'embed' },
+    data.title && h('strong', {}, data.title),
+    data.description && h('div', {}, markup(data.description)),
+    (data.fields ?? []).map((field) =>
+      h('div', { class: 'field' }, h('strong', {}, field.name), h('div', {}, markup(field.value ?? ''))),
+    ),
+    data.footer?.text && h('small', {}, data.footer.text),
+  );
   if (Number.isInteger(data.color)) node.style.borderLeftColor = `#${data.color.toString(16).padStart(6, '0')}`;
   return node;
 }

@@ -8,7 +8,14 @@ export function preview(text) {
   let list = null;
   let paragraph = [];
   const flush = () => {
-    if (paragraph.length) out.push(h('p', {}, paragraph.flatMap((line, at) => (at ? [h('br'), ...inline(line)] : inline(line)))));
+    if (paragraph.length)
+      out.push(
+        h(
+          'p',
+          {},
+          paragraph.flatMap((line, at) => (at ? [h('br'), ...inline(line)] : inline(line))),
+        ),
+      );
     paragraph = [];
     list = null;
   };
@@ -65,12 +72,26 @@ export function discord(content) {
   }
   lines.push(line);
   return lines.map((chars) => {
-    const kind = [['-# ', 'small'], ['### ', 'h'], ['## ', 'h'], ['# ', 'h'], ['> ', 'quote']].find(([mark]) => starts(chars, 0, mark));
+    const kind = [
+      ['-# ', 'small'],
+      ['### ', 'h'],
+      ['## ', 'h'],
+      ['# ', 'h'],
+      ['> ', 'quote'],
+    ].find(([mark]) => starts(chars, 0, mark));
     return h('div', { class: kind ? `ln ${kind[1]}` : 'ln' }, marked(kind ? chars.slice(kind[0].length) : chars));
   });
 }
 
-const MARKS = [['**', 'strong'], ['__', 'u'], ['~~', 's'], ['||', 'span'], ['`', 'code'], ['*', 'em'], ['_', 'em']];
+const MARKS = [
+  ['**', 'strong'],
+  ['__', 'u'],
+  ['~~', 's'],
+  ['||', 'span'],
+  ['`', 'code'],
+  ['*', 'em'],
+  ['_', 'em'],
+];
 
 function starts(chars, at, mark) {
   return [...mark].every((c, offset) => chars[at + offset]?.c === c && !chars[at + offset].plain);
@@ -83,7 +104,7 @@ function marked(chars) {
     if (text) out.push(text);
     text = '';
   };
-  for (let at = 0; at < chars.length; ) {
+  for (let at = 0; at < chars.length;) {
     const mark = MARKS.find(([sign]) => starts(chars, at, sign));
     const end = mark ? closing(chars, at + mark[0].length, mark[0]) : -1;
     if (end > 0) {
@@ -93,9 +114,16 @@ function marked(chars) {
       at = end + mark[0].length;
     } else if (starts(chars, at, '<') && closing(chars, at + 1, '>') > 0) {
       const close = closing(chars, at + 1, '>');
-      const address = chars.slice(at + 1, close).map(({ c }) => c).join('');
+      const address = chars
+        .slice(at + 1, close)
+        .map(({ c }) => c)
+        .join('');
       flush();
-      out.push(/^https?:/.test(address) ? h('a', { href: address, rel: 'noopener noreferrer', target: '_blank' }, address) : `<${address}>`);
+      out.push(
+        /^https?:/.test(address)
+          ? h('a', { href: address, rel: 'noopener noreferrer', target: '_blank' }, address)
+          : `<${address}>`,
+      );
       at = close + 1;
     } else {
       text += chars[at].c;

@@ -25,7 +25,10 @@ export function show(state, conversation) {
   const asks = asksOf(conversation);
   const newest = asks.at(-1)?.id ?? null;
   if (!asks.some((ask) => ask.id === following)) follow(newest);
-  let facts = factsOf(state, asks.find((ask) => ask.id === following));
+  let facts = factsOf(
+    state,
+    asks.find((ask) => ask.id === following),
+  );
   const rest = reached >= NAMES.length - 1 ? LAST : PATIENCE;
   if (following !== newest && time - since >= rest) {
     follow(newest);
@@ -45,7 +48,10 @@ function follow(id) {
 /** How far an ask has come: its level is the number of the last step that is done. */
 function factsOf(state, ask) {
   if (!ask) return { level: -1 };
-  const cards = { telegram: cardIn(state.telegram.messages, ask.args.prompt), discord: cardIn(state.discord.messages, ask.args.prompt) };
+  const cards = {
+    telegram: cardIn(state.telegram.messages, ask.args.prompt),
+    discord: cardIn(state.discord.messages, ask.args.prompt),
+  };
   const both = Object.values(cards);
   const turn = turnOf(state, ask.id);
   const undone = state.app.turns.findLast((one) => one.toolCallId === ask.id && one.outcome === 'undone')?.atMs ?? 0;
@@ -68,9 +74,13 @@ function draw({ place, cancelled, label }, asked) {
     if (at === reached) mark.setAttribute('aria-current', 'step');
     else mark.removeAttribute('aria-current');
   });
-  const answered = place && place !== 'app' ? `Tapped ${placeName(place)}` : place === 'app' ? 'Answered in the app' : 'Answered';
+  const answered =
+    place && place !== 'app' ? `Tapped ${placeName(place)}` : place === 'app' ? 'Answered in the app' : 'Answered';
   marks[2].firstElementChild.textContent = reached >= 2 && !cancelled ? answered : 'Answered';
-  const inChat = place && place !== 'app' && label ? `“${label}” was tapped ${placeName(place)}.` : 'The answer was given in the app.';
+  const inChat =
+    place && place !== 'app' && label
+      ? `“${label}” was tapped ${placeName(place)}.`
+      : 'The answer was given in the app.';
   const says = [
     'The agent asked. askgate carries it to the chats.',
     'The same question waits in three places.',

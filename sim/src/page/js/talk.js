@@ -6,7 +6,15 @@ import { editor, heading } from './ask.js';
 
 const pane = document.querySelector('[data-pane="app"]');
 const find = (name) => pane.querySelector(name);
-const [list, scroller, under, chips, opening, notice, which] = ['.rows', '.scroll', '.under', '.chips', '.start', '.notice', '.which'].map(find);
+const [list, scroller, under, chips, opening, notice, which] = [
+  '.rows',
+  '.scroll',
+  '.under',
+  '.chips',
+  '.start',
+  '.notice',
+  '.which',
+].map(find);
 const area = find('.compose textarea');
 
 const IDEAS = [
@@ -17,7 +25,10 @@ const IDEAS = [
   ['Book a room', 'form', 'a form with defaults'],
   ['Upload a receipt', 'files', 'files'],
 ];
-const MORE = [['Back up several regions', 'choice'], ['Try the unreliable service', 'confirm']];
+const MORE = [
+  ['Back up several regions', 'choice'],
+  ['Try the unreliable service', 'confirm'],
+];
 
 let state = null;
 let chosen = null;
@@ -30,13 +41,29 @@ export function current() {
 
 export function start() {
   pin(scroller, list);
-  const say = (text) => h('button', { type: 'button', 'data-button-label': text[0], onclick: () => prompt(text[0]) }, icon(ICONS[text[1]]), text[0]);
+  const say = (text) =>
+    h(
+      'button',
+      { type: 'button', 'data-button-label': text[0], onclick: () => prompt(text[0]) },
+      icon(ICONS[text[1]]),
+      text[0],
+    );
   chips.append(...[...IDEAS, ...MORE].map(say));
   opening.append(
     h('h3', {}, 'What shall the agent do?'),
     h('p', {}, 'It will stop and ask you. Answer here, in Telegram or in Discord, and watch the other two follow.'),
-    h('div', { class: 'ideas' }, IDEAS.map(([text, kind, about]) => h('button', { type: 'button', 'data-button-label': text, onclick: () => prompt(text) },
-      h('span', { class: 'pic' }, icon(ICONS[kind])), h('span', {}, h('b', {}, text), h('small', {}, about))))),
+    h(
+      'div',
+      { class: 'ideas' },
+      IDEAS.map(([text, kind, about]) =>
+        h(
+          'button',
+          { type: 'button', 'data-button-label': text, onclick: () => prompt(text) },
+          h('span', { class: 'pic' }, icon(ICONS[kind])),
+          h('span', {}, h('b', {}, text), h('small', {}, about)),
+        ),
+      ),
+    ),
   );
   find('.compose').addEventListener('submit', (event) => {
     event.preventDefault();
@@ -124,7 +151,12 @@ function choices(conversations) {
   const options = conversations.map((one, at) => ({
     key: one.historyId,
     sig: `${one.title} ${Boolean(one.pendingAsk)} ${conversations.length - at}`,
-    build: () => h('option', { value: one.historyId }, `${one.title ?? `Conversation ${conversations.length - at}`}${one.pendingAsk ? ' (waits)' : ''}`),
+    build: () =>
+      h(
+        'option',
+        { value: one.historyId },
+        `${one.title ?? `Conversation ${conversations.length - at}`}${one.pendingAsk ? ' (waits)' : ''}`,
+      ),
   }));
   const select = which.querySelector('select');
   sync(select, options);
@@ -135,20 +167,50 @@ function choices(conversations) {
 function rowsOf(conversation) {
   if (!conversation) return [];
   const asks = new Map(asksOf(conversation).map((ask) => [ask.id, ask]));
-  const running = state.app.turns.filter((turn) => turn.outcome === 'running' && turn.historyId === conversation.historyId && turn.prompt);
+  const running = state.app.turns.filter(
+    (turn) => turn.outcome === 'running' && turn.historyId === conversation.historyId && turn.prompt,
+  );
   const all = [...conversation.rows, ...running.map((turn) => ({ type: 'user', text: turn.prompt }))];
   const items = all.map((row, at) => item(row, at, asks, conversation)).filter(Boolean);
-  if (conversation.busy) items.push({ key: 'busy', sig: '', build: () => h('li', { class: 'busy' }, h('span', { class: 'dots' }, h('i'), h('i'), h('i')), h('span', { class: 'sr' }, 'The agent is thinking')) });
+  if (conversation.busy)
+    items.push({
+      key: 'busy',
+      sig: '',
+      build: () =>
+        h(
+          'li',
+          { class: 'busy' },
+          h('span', { class: 'dots' }, h('i'), h('i'), h('i')),
+          h('span', { class: 'sr' }, 'The agent is thinking'),
+        ),
+    });
   return items;
 }
 
 function item(row, at, asks, conversation) {
   const key = `row ${at}`;
-  if (row.type === 'user') return { key, sig: row.text, build: () => h('li', { class: 'said mine', 'data-message-id': at }, h('p', {}, row.text)) };
-  if (row.type === 'assistant') return { key, sig: row.text, build: () => h('li', { class: 'said', 'data-message-id': at }, h('p', {}, row.text)) };
+  if (row.type === 'user')
+    return {
+      key,
+      sig: row.text,
+      build: () => h('li', { class: 'said mine', 'data-message-id': at }, h('p', {}, row.text)),
+    };
+  if (row.type === 'assistant')
+    return { key, sig: row.text, build: () => h('li', { class: 'said', 'data-message-id': at }, h('p', {}, row.text)) };
   if (row.ask) return ask(asks.get(row.toolCallId), at, conversation);
   if (row.type === 'tool-result' && !asks.has(row.toolCallId)) {
-    return { key, sig: row.toolName, build: () => h('li', { class: 'tool', 'data-message-id': at }, icon(ICONS.check), h('code', {}, row.toolName ?? 'tool'), ' ran') };
+    return {
+      key,
+      sig: row.toolName,
+      build: () =>
+        h(
+          'li',
+          { class: 'tool', 'data-message-id': at },
+          icon(ICONS.check),
+          h('code', {}, row.toolName ?? 'tool'),
+          ' ran',
+        ),
+    };
   }
   return null;
 }
@@ -158,7 +220,11 @@ function ask(one, at, conversation) {
   const key = `ask ${one.id}`;
   if (pending) {
     const undone = state.app.turns.some((turn) => turn.toolCallId === one.id && turn.outcome === 'undone');
-    return { key, sig: 'pending', build: () => h('li', { 'data-message-id': at }, editor(conversation.historyId, pending, undone)) };
+    return {
+      key,
+      sig: 'pending',
+      build: () => h('li', { 'data-message-id': at }, editor(conversation.historyId, pending, undone)),
+    };
   }
   const turn = turnOf(state, one.id);
   const aside = one.result?.action === 'cancel';
@@ -168,8 +234,18 @@ function ask(one, at, conversation) {
     key,
     sig: `${where} ${words}`,
     settled: true,
-    build: () => h('li', { 'data-message-id': at }, h('div', { class: 'ask done', 'data-ask-state': 'settled', 'data-tool-call-id': one.id, tabindex: '-1' },
-      heading(one.kind, where.trim(), aside ? 'aside' : 'done'), one.args.title && h('h3', {}, one.args.title), h('p', { class: 'prompt' }, one.args.prompt ?? ''),
-      h('p', { class: 'answer' }, icon(ICONS.check), words))),
+    build: () =>
+      h(
+        'li',
+        { 'data-message-id': at },
+        h(
+          'div',
+          { class: 'ask done', 'data-ask-state': 'settled', 'data-tool-call-id': one.id, tabindex: '-1' },
+          heading(one.kind, where.trim(), aside ? 'aside' : 'done'),
+          one.args.title && h('h3', {}, one.args.title),
+          h('p', { class: 'prompt' }, one.args.prompt ?? ''),
+          h('p', { class: 'answer' }, aside ? null : icon(ICONS.check), words),
+        ),
+      ),
   };
 }

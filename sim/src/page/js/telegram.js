@@ -4,7 +4,16 @@ import { clock, h, icon, ICONS, pin, post, sync, target, toEnd } from './dom.js'
 
 const pane = document.querySelector('[data-pane="telegram"]');
 const [list, scroller, under, toast] = ['.rows', '.scroll', '.under', '.toast'].map((name) => pane.querySelector(name));
-const LOOKS = { bold: 'b', italic: 'i', underline: 'u', strikethrough: 's', code: 'code', pre: 'code', spoiler: 'spoiler', blockquote: 'quote' };
+const LOOKS = {
+  bold: 'b',
+  italic: 'i',
+  underline: 'u',
+  strikethrough: 's',
+  code: 'code',
+  pre: 'code',
+  spoiler: 'spoiler',
+  blockquote: 'quote',
+};
 
 /** Buttons that were tapped and wait for an answer, by message and label; the value is the callback, once known. */
 const busy = new Map();
@@ -34,8 +43,8 @@ export function show(state) {
   pane.querySelector('.name').textContent = bot.first_name;
   hear(answers);
   const last = messages.findLast((message) => !message.mine)?.id ?? 0;
-  if (typed !== null && typing > typed) typingUntil = Date.now() + 5000;
-  if (last > newest) typingUntil = typing > (typed ?? typing) ? typingUntil : 0;
+  if (last > newest) typingUntil = 0;
+  else if (typed !== null && typing > typed) typingUntil = Date.now() + 5000;
   typed = typing;
   newest = last;
   mood();
@@ -64,10 +73,24 @@ function mood() {
 
 function draw(message) {
   const time = h('span', { class: 'time' }, message.edited ? 'edited ' : '', clock(message.sent));
-  const bubble = h('div', { class: 'bubble' }, h('div', { class: 'text' }, styled(message.text, message.entities), time));
-  const rows = message.keyboard.map((row) => h('div', { class: 'keys' }, row.map((button) => key(message, button))));
-  return h('li', { class: message.mine ? 'msg mine' : 'msg', 'data-message-id': message.id, 'data-live': String(rows.length > 0) },
-    bubble, rows.length > 0 && h('div', { class: 'keyboard', role: 'group', 'aria-label': 'Buttons' }, rows));
+  const bubble = h(
+    'div',
+    { class: 'bubble' },
+    h('div', { class: 'text' }, styled(message.text, message.entities), time),
+  );
+  const rows = message.keyboard.map((row) =>
+    h(
+      'div',
+      { class: 'keys' },
+      row.map((button) => key(message, button)),
+    ),
+  );
+  return h(
+    'li',
+    { class: message.mine ? 'msg mine' : 'msg', 'data-message-id': message.id, 'data-live': String(rows.length > 0) },
+    bubble,
+    rows.length > 0 && h('div', { class: 'keyboard', role: 'group', 'aria-label': 'Buttons' }, rows),
+  );
 }
 
 function key(message, button) {
@@ -79,13 +102,33 @@ function key(message, button) {
       event.preventDefault();
       openAsk(to.ask);
     };
-    return h('a', { class: look, href: to?.href ?? '#', target: to?.ask ? null : '_blank', rel: 'noopener noreferrer', 'data-button-label': button.text, onclick: follow },
-      h('span', {}, button.text), icon(ICONS.out, 'out'));
+    return h(
+      'a',
+      {
+        class: look,
+        href: to?.href ?? '#',
+        target: to?.ask ? null : '_blank',
+        rel: 'noopener noreferrer',
+        'data-button-label': button.text,
+        onclick: follow,
+      },
+      h('span', {}, button.text),
+      icon(ICONS.out, 'out'),
+    );
   }
   const name = `${message.id} ${button.text}`;
   const waits = busy.has(name);
-  return h('button', { type: 'button', class: waits ? `${look} busy` : look, 'aria-busy': waits && 'true', 'data-button-label': button.text, onclick: () => tap(message, button) },
-    h('span', {}, button.text));
+  return h(
+    'button',
+    {
+      type: 'button',
+      class: waits ? `${look} busy` : look,
+      'aria-busy': waits && 'true',
+      'data-button-label': button.text,
+      onclick: () => tap(message, button),
+    },
+    h('span', {}, button.text),
+  );
 }
 
 async function tap(message, button) {
@@ -117,17 +160,35 @@ function hear(answers) {
 
 let hush;
 function say(text, alert = false) {
-  toast.replaceChildren(h('span', {}, text), alert ? h('button', { type: 'button', onclick: () => { toast.hidden = true; } }, 'OK') : '');
+  toast.replaceChildren(
+    h('span', {}, text),
+    alert
+      ? h(
+          'button',
+          {
+            type: 'button',
+            onclick: () => {
+              toast.hidden = true;
+            },
+          },
+          'OK',
+        )
+      : '',
+  );
   toast.classList.toggle('alert', alert);
   toast.hidden = false;
   clearTimeout(hush);
-  if (!alert) hush = setTimeout(() => { toast.hidden = true; }, 4500);
+  if (!alert)
+    hush = setTimeout(() => {
+      toast.hidden = true;
+    }, 4500);
 }
 
 /** Text with its entities, whose offsets count UTF-16 units as JavaScript does. */
 function styled(text, entities) {
   const cuts = new Set([0, text.length]);
-  for (const { offset, length } of entities) cuts.add(Math.min(offset, text.length)).add(Math.min(offset + length, text.length));
+  for (const { offset, length } of entities)
+    cuts.add(Math.min(offset, text.length)).add(Math.min(offset + length, text.length));
   const edges = [...cuts].sort((one, other) => one - other);
   return edges.slice(0, -1).map((from, at) => {
     const part = text.slice(from, edges[at + 1]);
@@ -135,7 +196,8 @@ function styled(text, entities) {
     const looks = over.map(({ type }) => LOOKS[type]).filter(Boolean);
     const link = over.find(({ type }) => type === 'text_link' || type === 'url');
     const to = link && target(link.url ?? part);
-    if (to) return h('a', { href: to.href, target: '_blank', rel: 'noopener noreferrer', class: looks.join(' ') }, part);
+    if (to)
+      return h('a', { href: to.href, target: '_blank', rel: 'noopener noreferrer', class: looks.join(' ') }, part);
     return looks.length ? h('span', { class: looks.join(' ') }, part) : part;
   });
 }
