@@ -93,7 +93,13 @@ pub async fn place_is_back(hub: &Arc<Hub>, place: &Place) -> Result<(), LedgerEr
 
 fn push(hub: &Arc<Hub>, place: &Place, item: Item) {
     if hub.queues.push(place, item) {
-        let worker = deliver::Worker::new(Arc::clone(hub), place.clone());
-        hub.spawn(worker.run());
+        let (hub, place) = (Arc::clone(hub), place.clone());
+        hub.clone().spawn(async move {
+            // A task of its own: should a library panic over one item, the place goes on with the next.
+            while tokio::spawn(deliver::Worker::new(Arc::clone(&hub), place.clone()).run()).await.is_err() {
+                tracing::error!(%place, "showing something at {place} crashed; please report this with the log");
+                hub.board.count("askgate_crashes_total");
+            }
+        });
     }
 }

@@ -45,7 +45,16 @@ pub async fn run(hub: Arc<Hub>) {
                 let hub = Arc::clone(&hub);
                 hub.clone().spawn(async move {
                     let Ok(_permit) = gate.acquire().await else { return };
-                    one(&hub, &account).await;
+                    let polled = {
+                        let (hub, account) = (Arc::clone(&hub), Arc::clone(&account));
+                        tokio::spawn(async move { one(&hub, &account).await }).await
+                    };
+                    // Should a library panic, the account is polled again all the same.
+                    if polled.is_err() {
+                        tracing::error!(%account, "polling {account} crashed; please report this with the log");
+                        hub.board.count("askgate_crashes_total");
+                        hub.calendar.finished(&account, hub.clock.instant(), Duration::from_mins(1), &Outcome::Failed);
+                    }
                 });
             }
             Next::Wait(until) => {

@@ -7,8 +7,10 @@
 
 pub mod chrome;
 pub mod gateway;
+pub mod screen;
 pub mod specs;
 pub mod world;
 
 pub use gateway::Gateway;
+pub use screen::{AT_ONCE, Card, Channel, SOON, Screen, Tap};
 pub use world::{DISCORD_PERSON, EMAIL, PASSWORD, Setup, TELEGRAM_PERSON, World};

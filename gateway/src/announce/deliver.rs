@@ -17,8 +17,10 @@ use crate::show::view::{Setting, view};
 
 /// How long to wait before a send whose fate is unknown is repeated once.
 const AMBIGUOUS_PAUSE: Duration = Duration::from_secs(3);
-/// The longest pause between tries of one item.
-const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+/// The longest pause that grows by itself; a platform that is back is used again soon.
+const LONGEST_GROWN: Duration = Duration::from_secs(8);
+/// The pause while the bot's token is refused.
+const TOKEN_PAUSE: Duration = Duration::from_mins(1);
 /// How often a notice may be sent when nobody knows whether an earlier send arrived.
 const MAX_SENDS: u32 = 2;
 
@@ -74,8 +76,8 @@ impl Worker {
                 Flow::Later(after) => {
                     let failures = self.failures.entry(item).or_default();
                     *failures += 1;
-                    let pause =
-                        after.max(Duration::from_millis(250 << (*failures).min(8))).min(LONGEST_PAUSE.max(after));
+                    let grown = Duration::from_millis(250 << (*failures).min(5)).min(LONGEST_GROWN);
+                    let pause = after.max(grown);
                     self.again(item);
                     // A pause of the whole place: what fails for one message there mostly fails for all.
                     if !self.hub.wait(pause).await {
@@ -191,7 +193,7 @@ impl Worker {
             }
             Err(Failure::Unauthorised) => {
                 self.hub.ledger.save_delivery(back_to_planned).await?;
-                Ok(Flow::Later(LONGEST_PAUSE))
+                Ok(Flow::Later(TOKEN_PAUSE))
             }
             Err(refused @ (Failure::Refused { .. } | Failure::Unchanged | Failure::MessageGone)) => {
                 let why = refused.to_string();
@@ -233,7 +235,7 @@ impl Worker {
             Err(Failure::Retry { after, .. }) => Ok(Flow::Later(after)),
             // An edit may be repeated: it says the same thing again.
             Err(Failure::Ambiguous { .. }) => Ok(Flow::Later(Duration::from_secs(1))),
-            Err(Failure::Unauthorised) => Ok(Flow::Later(LONGEST_PAUSE)),
+            Err(Failure::Unauthorised) => Ok(Flow::Later(TOKEN_PAUSE)),
             Err(Failure::Refused { why }) => {
                 tracing::error!(ask = %record.key, place = %self.place, "the card of {} at {} cannot be changed: {why}", record.key, self.place);
                 self.hub.board.count("askgate_edits_refused_total");
@@ -282,7 +284,7 @@ impl Worker {
             }
             Err(Failure::Unauthorised) => {
                 self.hub.ledger.save_notice(planned).await?;
-                Ok(Flow::Later(LONGEST_PAUSE))
+                Ok(Flow::Later(TOKEN_PAUSE))
             }
             Err(Failure::Refused { why }) => {
                 tracing::error!(ask = %notice.ask, place = %self.place, "a text about {} cannot be shown at {}: {why}", notice.ask, self.place);

@@ -36,7 +36,16 @@ pub fn start(hub: &Arc<Hub>, key: AskKey) {
     }
     let hub = Arc::clone(hub);
     hub.clone().spawn(async move {
-        carry(&hub, &key).await;
+        // A task of its own: should a library panic, the answer is taken up again instead of waiting for a restart.
+        let carried = {
+            let (hub, key) = (Arc::clone(&hub), key.clone());
+            tokio::spawn(async move { carry(&hub, &key).await }).await
+        };
+        if carried.is_err() {
+            tracing::error!(ask = %key, "carrying the answer of {key} crashed; please report this with the log");
+            hub.board.count("askgate_crashes_total");
+            hub.wait_softly(LONGEST_PAUSE).await;
+        }
         hub.in_flight.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
         hub.progress.notify_waiters();
         // A claim made after the last look and before the removal would otherwise wait for a restart.

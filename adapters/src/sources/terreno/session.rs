@@ -31,7 +31,7 @@ const EARLY_PAUSE: Duration = Duration::from_secs(15);
 /// The first wait after a refused credential; it doubles.
 const FIRST_WAIT: Duration = Duration::from_secs(5);
 /// The longest wait after a refused credential.
-const LONGEST_WAIT: Duration = Duration::from_mins(5);
+const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
 /// One account at a source.
 pub(super) struct Account {
@@ -374,8 +374,8 @@ mod tests {
             waits.push(state.pause.map(|until| (until - now).as_secs()).unwrap());
             assert!(state.is_parked(now));
         }
-        assert_eq!(waits[..8], [5, 10, 20, 40, 80, 160, 300, 300]);
-        assert_eq!(waits.last(), Some(&300));
+        assert_eq!(waits[..6], [5, 10, 20, 40, 60, 60]);
+        assert_eq!(waits.last(), Some(&60));
     }
 
     #[test]
