@@ -213,6 +213,15 @@ pub trait Channel: Debug + Send + Sync + 'static {
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
 
+    /// Waits until a message to this place may go at once. Asked before a send is written down as begun: so a crash during a
+    /// long wait for the platform's pace leaves no doubt whether the message arrived.
+    ///
+    /// # Errors
+    /// How long to wait before asking again, when its turn does not come in time.
+    async fn turn(&self, _place: &Place) -> Result<(), Duration> {
+        Ok(())
+    }
+
     /// Shows a card at a place and says which message carries its buttons.
     ///
     /// # Errors

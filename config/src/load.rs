@@ -15,7 +15,7 @@ use crate::secret::Secret;
 use crate::sections::Config;
 
 /// The largest file that is read, in bytes: a wrong path must not fill the memory.
-const LARGEST_FILE: u64 = 1 << 20;
+const LARGEST_FILE: u64 = 16 << 20;
 
 /// A configuration that can be served.
 #[derive(Debug, Clone)]
@@ -63,7 +63,7 @@ pub fn load(path: &Path, env: impl IntoIterator<Item = (String, String)>) -> Res
 ///
 /// # Errors
 ///
-/// The file cannot be read, is empty, is no UTF-8 or is larger than a megabyte.
+/// The file cannot be read, is empty, is no UTF-8 or is larger than 16 MiB.
 pub fn reread(secret: &Secret) -> io::Result<Option<Secret>> {
     let Some(file) = secret.file() else { return Ok(None) };
     let text = read_secret_text(file)?;
@@ -121,7 +121,7 @@ fn read_text(path: &Path) -> io::Result<String> {
     if u64::try_from(read).is_ok_and(|read| read <= LARGEST_FILE) {
         Ok(text)
     } else {
-        Err(io::Error::new(io::ErrorKind::FileTooLarge, "the file is larger than a megabyte"))
+        Err(io::Error::new(io::ErrorKind::FileTooLarge, "the file is larger than 16 MiB"))
     }
 }
 

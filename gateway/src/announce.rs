@@ -18,7 +18,7 @@ use store::record::{Delivery, DeliveryState, Notice};
 
 pub use deliver::revise_copy;
 pub use queue::{Item, New, Queues};
-pub use recording::{announce, read_content};
+pub use recording::{announce, announce_all, read_content};
 
 use crate::hub::Hub;
 

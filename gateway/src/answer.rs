@@ -1,6 +1,6 @@
 //! From a press to the outcome.
 //!
-//! [`press`] authorises and claims, and returns as soon as the claim is durable. A task that no listener waits for then carries
+//! [`press()`] authorises and claims, and returns as soon as the claim is durable. A task that no listener waits for then carries
 //! the answer to the source ([`turn`]), finds out how it ended where nobody said so ([`resolve`]), and moves the ask; the
 //! cards follow by themselves.
 
@@ -25,6 +25,7 @@ use crate::hub::Hub;
 /// # Errors
 /// If it could not be read or saved.
 pub async fn resume(hub: &Arc<Hub>) -> Result<(), LedgerError> {
+    resolve::resume_replies(hub).await?;
     for record in hub.ledger.open_asks(None).await? {
         match &record.life {
             Life::Claimed { .. } => {

@@ -42,7 +42,11 @@ pub async fn run(
     let address = listener.local_addr()?;
     tracing::info!(%address, accounts = config.accounts.len(), "askgate {} listens on {address}", env!("CARGO_PKG_VERSION"));
 
-    let server = tokio::spawn(http::serve(Arc::clone(&hub), listener, config.server.clone()));
+    let (section, retention) = (config.server.clone(), config.store.retention);
+    // The parts have what they need of it; ten thousand accounts are not kept twice.
+    drop(config);
+    let shutdown_grace = section.shutdown_grace;
+    let server = tokio::spawn(http::serve(Arc::clone(&hub), listener, section));
     hub.spawn(watch_store(Arc::clone(&hub)));
     answer::resume(&hub).await?;
     announce::resume(&hub).await?;
@@ -50,13 +54,13 @@ pub async fn run(
         hub.spawn(listen(Arc::clone(&hub), Arc::clone(channel)));
     }
     hub.spawn(poll::run(Arc::clone(&hub)));
-    hub.spawn(prune(Arc::clone(&hub), config.store.retention));
+    hub.spawn(prune(Arc::clone(&hub), retention));
 
     stop.soft.cancelled().await;
     hub.board.stopping();
-    tracing::info!("stopping; what is claimed has {:?} to finish", config.server.shutdown_grace);
+    tracing::info!("stopping; what is claimed has {shutdown_grace:?} to finish");
     hub.tasks.close();
-    let grace = tokio::time::sleep(config.server.shutdown_grace);
+    let grace = tokio::time::sleep(shutdown_grace);
     tokio::select! {
         () = hub.tasks.wait() => tracing::info!("everything is finished"),
         () = grace => tracing::warn!("the grace is over; what is left is taken up at the next start"),

@@ -1,7 +1,7 @@
 //! Finding out what waits: one scheduler for all accounts.
 //!
 //! A [`Calendar`] says which account is due, one task takes the due ones and polls each in a task of its own, and
-//! [`reconcile`] decides what a poll means. An unchanged poll writes nothing.
+//! [`reconcile()`] decides what a poll means. An unchanged poll writes nothing.
 
 mod apply;
 mod calendar;
@@ -102,7 +102,8 @@ async fn one(hub: &Arc<Hub>, account: &AccountKey) {
         Err(failure) => failed(hub, account, &failure),
     };
     let pace = source.port.pace(account).wait.unwrap_or_default();
-    let others = hub.calendar.failing(&account.source);
+    // Counting looks at every account, so it is left out where it does not matter.
+    let others = if outcome == Outcome::Unreachable { hub.calendar.failing(&account.source) } else { 0 };
     let pause = hub.calendar.pause(account, &outcome, &source.config, others).max(pace);
     hub.calendar.finished(account, hub.clock.instant(), pause, &outcome);
 }

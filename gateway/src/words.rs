@@ -101,6 +101,8 @@ pub trait Words: Sync {
     /// The answer to a text that is no command: typed words answer nothing.
     fn only_buttons(&self) -> String;
 
+    /// In place of an agent's error, where its words are not shown.
+    fn error_kept_private(&self) -> String;
     /// Before what an agent says of a failure after its answer.
     fn agent_error(&self, error: &str) -> String;
     /// In place of the rest of a very long reply.

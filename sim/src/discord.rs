@@ -4,7 +4,7 @@
 //! presses buttons for them ([`Discord::tap`]), reads everything as plain data ([`Discord::read`]), waits without polling
 //! ([`Discord::wait_for`]), orders failures ([`Discord::fault`]) and disturbs connections. What the platform refuses is refused
 //! with its literal codes and texts; what it lets pass but a careful client does not send is kept in
-//! [`State::violations`]. Deadlines and rate-limit windows follow the [`Clock`](crate::clock::Clock) passed in.
+//! [`State::violations`]. Deadlines and rate-limit windows follow the [`Clock`] passed in.
 //!
 //! Facts: <https://discord.com/developers/docs>, API v10.
 

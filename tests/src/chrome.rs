@@ -24,7 +24,7 @@ pub enum Look {
 pub struct Browser {
     client: Client,
     _driver: Child,
-    _profile: TempDir,
+    profile: TempDir,
 }
 
 impl Browser {
@@ -62,7 +62,7 @@ impl Browser {
         if let Look::Desk = look {
             client.set_window_size(1280, 900).await?;
         }
-        Ok(Some(Self { client, _driver: driver, _profile: profile }))
+        Ok(Some(Self { client, _driver: driver, profile }))
     }
 
     /// Opens an address.
@@ -133,6 +133,14 @@ impl Browser {
     /// If it does not answer any more.
     pub async fn close(self) -> anyhow::Result<()> {
         Ok(self.client.clone().close().await?)
+    }
+}
+
+impl Drop for Browser {
+    /// A test that fails leaves the browser running, and killing its driver does not end it: it is found by its profile.
+    fn drop(&mut self) {
+        let profile = self.profile.path().display().to_string();
+        let _ = std::process::Command::new("pkill").args(["-KILL", "-f", "--", &profile]).status();
     }
 }
 

@@ -82,24 +82,59 @@ impl Gateway {
     /// # Errors
     /// With the last answer and the log, when it does not in time.
     pub async fn wait_status(&self, path: &str, status: u16, within: Duration) -> anyhow::Result<()> {
+        self.wait_answer(path, within, |got, _| got == status).await.map(drop)
+    }
+
+    /// Waits until a path answers with a status and a body that fit, and gives the body.
+    ///
+    /// # Errors
+    /// With the last answer and the log, when it does not in time.
+    pub async fn wait_answer(
+        &self,
+        path: &str,
+        within: Duration,
+        fits: impl Fn(u16, &str) -> bool,
+    ) -> anyhow::Result<String> {
         let client = adapters::http::client()?;
         let mut last = String::from("no answer");
         let looking = async {
             loop {
                 if let Ok(answer) = client.get(self.url(path)).timeout(Duration::from_secs(2)).send().await {
-                    let got = answer.status().as_u16();
-                    last = format!("{got} {}", answer.text().await.unwrap_or_default());
-                    if got == status {
-                        return;
+                    let status = answer.status().as_u16();
+                    let body = answer.text().await.unwrap_or_default();
+                    if fits(status, &body) {
+                        return body;
                     }
+                    last = format!("{status} {body}");
                 }
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         };
-        if tokio::time::timeout(within, looking).await.is_ok() {
-            return Ok(());
+        match tokio::time::timeout(within, looking).await {
+            Ok(body) => Ok(body),
+            Err(_) => anyhow::bail!("{path} did not answer so within {within:?}; last: {last}\n{}", self.log()),
         }
-        anyhow::bail!("{path} was not {status} within {within:?}; last: {last}\n{}", self.log())
+    }
+
+    /// Waits until every card is shown, and that is written down: the ledger knows each message's id.
+    ///
+    /// # Errors
+    /// As [`Gateway::wait_answer`].
+    pub async fn wait_at_rest(&self, within: Duration) -> anyhow::Result<()> {
+        let at_rest = |_: u16, body: &str| body.lines().any(|line| line == "askgate_queue_length 0");
+        self.wait_answer("/metrics", within, at_rest).await.map(drop)
+    }
+
+    /// Posts as the operator, with the admin token `operator`.
+    ///
+    /// # Errors
+    /// If there is no answer, or another than 202.
+    pub async fn nudge(&self, source: &str, account: &str) -> anyhow::Result<()> {
+        let body = format!("{{\"source\":\"{source}\",\"account\":\"{account}\"}}");
+        let request = adapters::http::client()?.post(self.url("/v1/nudge")).bearer_auth("operator");
+        let status = request.header("content-type", "application/json").body(body).send().await?.status();
+        anyhow::ensure!(status.as_u16() == 202, "the nudge was answered with {status}");
+        Ok(())
     }
 
     /// Ends it as a crash would.

@@ -5,7 +5,10 @@
 //! it likes. Everything a test claims is seen from outside: by what the platforms got, what the host recorded, what the process
 //! printed.
 
+pub mod cards;
 pub mod chrome;
+pub mod command;
+pub mod crash;
 pub mod gateway;
 pub mod screen;
 pub mod specs;

@@ -76,7 +76,7 @@ impl Card {
         let live = message.live_buttons();
         Self {
             id: message.id.number(),
-            text: message.text(),
+            text: as_shown(&message.text()),
             labels: live.iter().map(|button| button.label.clone()).collect(),
             tokens: live.iter().filter_map(|button| button.custom_id.clone()).collect(),
             links: message.buttons().into_iter().filter_map(|button| button.url).collect(),
@@ -113,6 +113,12 @@ impl World {
             Channel::Telegram => TELEGRAM_PERSON.unsigned_abs(),
             Channel::Discord => DISCORD_PERSON,
         };
+        self.screen_of(channel, user)
+    }
+
+    /// Somebody else's private chat with the bot.
+    #[must_use]
+    pub fn screen_of(&self, channel: Channel, user: u64) -> Screen<'_> {
         Screen { world: self, channel, user, chat: None }
     }
 }
@@ -263,7 +269,7 @@ impl Screen<'_> {
                     return Ok(String::new());
                 }
                 anyhow::ensure!(callback.ephemeral, "everybody sees {callback:?}");
-                let look = |state: &discord::State| state.shown_privately(*id).into_iter().next();
+                let look = |state: &discord::State| state.shown_privately(*id).first().map(|text| as_shown(text));
                 Ok(self.world.discord.wait_for("a private sentence", within, look).await?)
             }
         }
@@ -279,4 +285,19 @@ impl Screen<'_> {
         anyhow::ensure!(told.is_empty(), "the first tap was told {told:?}");
         Ok(())
     }
+}
+
+/// What Discord's clients show of a text: a backslash before anything but letters, digits and white space is not shown.
+fn as_shown(content: &str) -> String {
+    let mut shown = String::with_capacity(content.len());
+    let mut chars = content.chars().peekable();
+    while let Some(c) = chars.next() {
+        match chars.peek() {
+            Some(next) if c == '\\' && !next.is_ascii_alphanumeric() && !next.is_whitespace() => {
+                shown.extend(chars.next());
+            }
+            _ => shown.push(c),
+        }
+    }
+    shown
 }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use sim::clock::{Clock, SystemClock};
@@ -127,7 +128,7 @@ impl World {
 
         let terreno = Terreno::start(TcpListener::bind(any).await?, host, clock)?;
         terreno.add_user(EMAIL, PASSWORD);
-        let port = TcpListener::bind(any).await?.local_addr()?.port();
+        let port = free_port().await?;
         Ok(Self {
             telegram,
             telegram_url: format!("http://{telegram_address}"),
@@ -248,6 +249,26 @@ impl World {
         anyhow::ensure!(discord.is_empty(), "Discord requests broke rules: {discord:#?}");
         Ok(())
     }
+}
+
+/// A port that stays free until the gateway takes it, also across a restart.
+///
+/// One that the system hands out may be handed out again at once, to another world of a test beside this one. So it is taken
+/// from below the range the system hands out from, and never twice in a process.
+async fn free_port() -> anyhow::Result<u16> {
+    static TAKEN: AtomicU32 = AtomicU32::new(0);
+    const LOWEST: u16 = 15_000;
+    const COUNT: u32 = 17_000;
+    // Processes that run side by side begin far from each other.
+    let begin = std::process::id().wrapping_mul(997) % COUNT;
+    for _ in 0..COUNT {
+        let offset = (begin + TAKEN.fetch_add(1, Ordering::Relaxed)) % COUNT;
+        let port = LOWEST + u16::try_from(offset)?;
+        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.is_ok() {
+            return Ok(port);
+        }
+    }
+    anyhow::bail!("no port is free")
 }
 
 fn serve(telegram: &Telegram, listener: TcpListener, up: &CancellationToken) {

@@ -268,6 +268,13 @@ impl Channel for DiscordChannel {
         Capabilities { label_limit: LABEL, edits: true, keeps_taps: None }
     }
 
+    async fn turn(&self, place: &Place) -> Result<(), Duration> {
+        let deadline = self.deadline();
+        // A channel that cannot be had is told by the send itself.
+        let Ok(channel) = self.channel_of(place, deadline).await else { return Ok(()) };
+        self.rest.ready(&Route::Create { channel }, deadline).await
+    }
+
     async fn present(&self, place: &Place, view: &CardView, key: &SendKey) -> Result<MessageRef, Failure> {
         let card = render::card(view);
         let mut bodies: Vec<Value> = card

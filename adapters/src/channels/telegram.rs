@@ -144,6 +144,10 @@ impl Channel for TelegramChannel {
         Capabilities { label_limit: limits::LABEL_SHOWN, edits: true, keeps_taps: Some(limits::KEEPS_PRESSES) }
     }
 
+    async fn turn(&self, place: &Place) -> Result<(), Duration> {
+        self.post.turn(place).await
+    }
+
     async fn present(&self, place: &Place, view: &CardView, key: &SendKey) -> Result<MessageRef, Failure> {
         self.post.present(place, view, key).await
     }

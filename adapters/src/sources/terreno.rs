@@ -136,11 +136,14 @@ impl TerrenoSource {
         }
         let why = verdict::refusal(&reply);
         let session = match bearer.renewal {
-            Renewal::NotYet => account.renew(&self.door, Some(&bearer.session), true).await.map_err(Stop::Before)?,
+            // Boxed, like the repetition below: both are rare, and every call would carry the room for them.
+            Renewal::NotYet => {
+                Box::pin(account.renew(&self.door, Some(&bearer.session), true)).await.map_err(Stop::Before)?
+            }
             Renewal::Done => return Err(Stop::Before(account.refused(&bearer.session, why, self.door.now()))),
             Renewal::Failed(failure) => return Err(Stop::Before(failure)),
         };
-        let reply = self.send(account, call, &session.token).await?;
+        let reply = Box::pin(self.send(account, call, &session.token)).await?;
         if reply.status != 401 {
             return Ok(reply);
         }

@@ -108,27 +108,48 @@ impl Worker {
     }
 
     async fn card(&self, id: DeliveryId) -> Result<Flow, LedgerError> {
-        let Some(delivery) = self.hub.ledger.delivery(id).await? else { return Ok(Flow::Done) };
+        if let Some(flow) = self.card_step(id, false).await? {
+            return Ok(flow);
+        }
+        if let Err(after) = self.turn().await {
+            return Ok(Flow::Later(after));
+        }
+        // What is to be shown may have changed during the wait.
+        Ok(self.card_step(id, true).await?.unwrap_or(Flow::More))
+    }
+
+    /// Waits for the platform's pace. A send is written down as begun only after this: a crash during a wait, which may be
+    /// long, would else count as a send that may have arrived, and two of them as all that is safe.
+    async fn turn(&self) -> Result<(), Duration> {
+        match self.hub.channels.get(&self.place.channel()) {
+            Some(channel) => channel.turn(&self.place).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Takes the next step for a card; `None` where that is a send whose turn has to be waited for first.
+    async fn card_step(&self, id: DeliveryId, has_turn: bool) -> Result<Option<Flow>, LedgerError> {
+        let Some(delivery) = self.hub.ledger.delivery(id).await? else { return Ok(Some(Flow::Done)) };
         if delivery.place != self.place {
             // Its chat moved, and took this along.
             super::touch_delivery(&self.hub, &delivery).await?;
-            return Ok(Flow::Done);
+            return Ok(Some(Flow::Done));
         }
-        let Some(record) = self.hub.ledger.ask(&delivery.ask).await? else { return Ok(Flow::Done) };
+        let Some(record) = self.hub.ledger.ask(&delivery.ask).await? else { return Ok(Some(Flow::Done)) };
         let Some(channel) = self.hub.channels.get(&self.place.channel()) else {
             self.hub.park(&self.place, "its channel is not in the configuration any more");
-            return Ok(Flow::Parked);
+            return Ok(Some(Flow::Parked));
         };
         let card = rendering(&self.hub, &record, &delivery, channel.as_ref());
         let digest = digest(&card);
-        match step(&record, &delivery, digest, self.hub.now()) {
+        let flow = match step(&record, &delivery, digest, self.hub.now()) {
             Step::Nothing => {
                 finish_if_over(&self.hub, &record).await?;
-                Ok(Flow::Done)
+                Flow::Done
             }
             Step::Drop | Step::GiveUp if record.life.is_over() => {
                 self.hub.ledger.save_delivery(Delivery { state: DeliveryState::Dropped, ..delivery }).await?;
-                Ok(Flow::More)
+                Flow::More
             }
             Step::Drop | Step::GiveUp => {
                 let why = "sent twice, and the platform never said whether it arrived";
@@ -138,14 +159,16 @@ impl Worker {
                     .ledger
                     .save_delivery(Delivery { state: DeliveryState::Parked { why: why.into() }, ..delivery })
                     .await?;
-                Ok(Flow::Done)
+                Flow::Done
             }
-            Step::Present { .. } if self.hub.stop.soft.is_cancelled() => Ok(Flow::Done),
+            Step::Present { .. } if self.hub.stop.soft.is_cancelled() => Flow::Done,
+            Step::Present { .. } if !has_turn => return Ok(None),
             Step::Present { attempt, replaces } => {
-                self.present(channel.as_ref(), delivery, &record, &card, (attempt, replaces, digest)).await
+                self.present(channel.as_ref(), delivery, &record, &card, (attempt, replaces, digest)).await?
             }
-            Step::Revise => self.revise(channel.as_ref(), delivery, &record, &card, digest).await,
-        }
+            Step::Revise => self.revise(channel.as_ref(), delivery, &record, &card, digest).await?,
+        };
+        Ok(Some(flow))
     }
 
     async fn present(
@@ -262,6 +285,9 @@ impl Worker {
         let Some(channel) = self.hub.channels.get(&self.place.channel()) else {
             return self.end_notice(notice, NoticeState::Dropped).await;
         };
+        if let Err(after) = self.turn().await {
+            return Ok(Flow::Later(after));
+        }
         let about = self.message_of(&notice).await?;
         self.hub.ledger.save_notice(Notice { state: NoticeState::Sending { attempt }, ..notice.clone() }).await?;
         let key = SendKey(format!("notice-{}", notice.id.0));

@@ -6,6 +6,7 @@ use std::time::Duration;
 use adapters::source::{Failure, Listed};
 use asks::ids::{AccountKey, AskKey};
 use asks::life::Life;
+use futures::{FutureExt as _, StreamExt as _, stream};
 use store::ledger::{LedgerError, NewAsk, Recorded};
 use store::record::{AskRecord, Seq};
 
@@ -13,24 +14,60 @@ use crate::hub::Hub;
 use crate::show::content;
 
 /// How long an announcement waits for the content of a button; without it the card goes out with the hand-off only.
-const CONTENT_DEADLINE: Duration = Duration::from_secs(5);
+const CONTENT_DEADLINE: Duration = Duration::from_secs(3);
 /// When reading the content is tried again after it failed.
 const CONTENT_RETRIES: [Duration; 4] =
     [Duration::from_secs(2), Duration::from_secs(10), Duration::from_mins(1), Duration::from_mins(5)];
 
-/// Records an ask that a poll or a turn's reply brought, and marks its cards to be shown. Both ways come through here and may
-/// come twice.
+/// How many conversations are read side by side for what one poll brought.
+const READS: usize = 16;
+
+/// Records an ask that a turn's reply brought, and marks its cards to be shown. A poll may bring it too.
 ///
 /// # Errors
 /// If it was not saved; then it is announced by a later poll.
 pub async fn announce(hub: &Arc<Hub>, account: &AccountKey, listed: Listed) -> Result<Recorded, LedgerError> {
-    let key = AskKey { source: account.source.clone(), conversation: listed.conversation, ask: listed.ask };
-    if let Some(known) = hub.ledger.ask(&key).await? {
+    let mut record = new_record(hub, account, listed);
+    if let Some(known) = hub.ledger.ask(&record.key).await? {
         return Ok(Recorded::Known(known));
     }
+    if content::is_needed(&record.card) {
+        record.content = tokio::time::timeout(CONTENT_DEADLINE, read(hub, &record)).await.ok().flatten();
+    }
+    keep(hub, record).await
+}
+
+/// Records the asks that a poll brought, oldest first, and marks their cards to be shown. What their buttons would send is
+/// read side by side, so that a source that hangs delays all of them by one deadline and not by one for each.
+pub async fn announce_all(hub: &Arc<Hub>, account: &AccountKey, listed: Vec<Listed>) {
+    let late = tokio::time::sleep(CONTENT_DEADLINE).shared();
+    let read_in_time = |mut record: AskRecord| {
+        let late = late.clone();
+        async move {
+            if content::is_needed(&record.card) {
+                record.content = tokio::select! {
+                    content = read(hub, &record) => content,
+                    () = late => None,
+                };
+            }
+            record
+        }
+    };
+    let records = listed.into_iter().map(|listed| new_record(hub, account, listed));
+    let records: Vec<AskRecord> = stream::iter(records).map(read_in_time).buffered(READS).collect().await;
+    for record in records {
+        let key = record.key.clone();
+        // One ask that cannot be recorded does not hold back its siblings; the next poll brings it again.
+        if let Err(error) = keep(hub, record).await {
+            tracing::warn!(ask = %key, "ask {key} cannot be recorded now: {error}");
+        }
+    }
+}
+
+fn new_record(hub: &Hub, account: &AccountKey, listed: Listed) -> AskRecord {
     let now = hub.now();
-    let mut record = AskRecord {
-        key,
+    AskRecord {
+        key: AskKey { source: account.source.clone(), conversation: listed.conversation, ask: listed.ask },
         account: account.clone(),
         card: listed.card,
         content: None,
@@ -42,13 +79,12 @@ pub async fn announce(hub: &Arc<Hub>, account: &AccountKey, listed: Listed) -> R
         seq: Seq::default(),
         moved_at: now,
         finished: false,
-    };
-    let needs_content = content::is_needed(&record.card);
-    if needs_content {
-        record.content = tokio::time::timeout(CONTENT_DEADLINE, read(hub, &record)).await.ok().flatten();
     }
-    let retry = needs_content && record.content.is_none();
-    let places = hub.links.places(account);
+}
+
+async fn keep(hub: &Arc<Hub>, record: AskRecord) -> Result<Recorded, LedgerError> {
+    let retry = content::is_needed(&record.card) && record.content.is_none();
+    let places = hub.links.places(&record.account);
     let recorded = hub.ledger.record(NewAsk { record, places }).await?;
     if let Recorded::New(record, deliveries) = &recorded {
         tracing::info!(ask = %record.key, account = %record.account, kind = %record.card.kind, places = deliveries.len(), "new ask {}", record.key);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use adapters::source::{Failure, Repost};
 use asks::ids::AskKey;
-use asks::life::{Claim, Life, Note, Why};
+use asks::life::{Claim, Life, Note, Outcome, Why};
 use store::ledger::{LedgerError, Move, Moved};
 use store::record::AskRecord;
 
@@ -17,6 +17,9 @@ use crate::hub::Hub;
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 /// How often the conversation is read for a reply that was lost, with doubling pauses from one second.
 const REPLY_LOOKS: u32 = 8;
+
+/// What the replies that are looked for are remembered under.
+const EXPECTED: &str = "reply/";
 
 /// What was found out.
 pub(super) enum Resolved {
@@ -125,6 +128,39 @@ fn moved(life: Result<Life, asks::life::IllegalMove>, said: Option<String>) -> R
     }
 }
 
+/// Writes down that the agent's reply to an answer is still to be looked for.
+///
+/// # Errors
+/// If it was not saved.
+pub(super) async fn expect_reply(hub: &Hub, key: &AskKey) -> Result<(), LedgerError> {
+    hub.ledger.remember(&expected(key), serde_json::to_string(key).ok()).await
+}
+
+/// Goes on looking for the replies that were being looked for when the process ended.
+///
+/// # Errors
+/// If they could not be read.
+pub(super) async fn resume_replies(hub: &Arc<Hub>) -> Result<(), LedgerError> {
+    for (name, key) in hub.ledger.recall_all(EXPECTED).await? {
+        let record = match serde_json::from_str::<AskKey>(&key) {
+            Ok(key) => hub.ledger.ask(&key).await?,
+            Err(_) => None,
+        };
+        match record {
+            Some(AskRecord { key, life: Life::Settled { outcome: Outcome::Ours { claim, .. } }, .. }) => {
+                fetch_reply(hub, key, claim);
+            }
+            // The crash came before the move: whoever makes it writes this down again.
+            _ => hub.ledger.remember(&name, None).await?,
+        }
+    }
+    Ok(())
+}
+
+fn expected(key: &AskKey) -> String {
+    format!("{EXPECTED}{}/{}/{}", key.source, key.conversation, key.ask)
+}
+
 /// Looks in the conversation for the agent's reply to an answer whose response was lost, because the turn may run still.
 pub(super) fn fetch_reply(hub: &Arc<Hub>, key: AskKey, claim: Claim) {
     let hub = Arc::clone(hub);
@@ -134,10 +170,13 @@ pub(super) fn fetch_reply(hub: &Arc<Hub>, key: AskKey, claim: Claim) {
                 return;
             }
             match reply(&hub, &key, &claim).await {
-                Ok(true) => return,
+                Ok(true) => break,
                 Ok(false) => {}
                 Err(error) => tracing::warn!(ask = %key, "the reply after {key} is not saved yet: {error}"),
             }
+        }
+        if let Err(error) = hub.ledger.remember(&expected(&key), None).await {
+            tracing::warn!(ask = %key, "that the reply after {key} was found is not saved: {error}");
         }
     });
 }

@@ -109,6 +109,10 @@ async fn once(hub: &Arc<Hub>, key: &AskKey, failures: u32) -> Result<Round, Ledg
             }
             Resolved::Move { life, said } => {
                 let waits_for_reply = said.is_none() && matches!(*life, Life::Settled { .. });
+                if waits_for_reply {
+                    // Before the move, so that a crash after it does not forget to look for what the agent says.
+                    resolve::expect_reply(hub, &record.key).await?;
+                }
                 let round = advance(
                     hub,
                     &record,

@@ -1,10 +1,10 @@
 //! `askgate serve`.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 
 use anyhow::Context as _;
-use config::Config;
+use config::{Config, Loaded};
 use rand::RngCore as _;
 use store::ledger::Ledger;
 use store::sled::{Options, SledLedger};
@@ -16,26 +16,46 @@ use crate::lifecycle;
 use crate::wiring::Tools;
 
 pub(super) fn run(path: &Path) -> anyhow::Result<Exit> {
-    let loaded = match load(path) {
+    let (loaded, _memory) = load_apart(path)?;
+    let loaded = match loaded {
         Ok(loaded) => loaded,
         Err(exit) => return Ok(exit),
     };
     logging::start(loaded.config.log.format);
-    for warning in &loaded.warnings {
+    for warning in loaded.warnings {
         tracing::warn!("{warning}");
     }
+    let config = loaded.config;
     block_on(async move {
         let stop = Stop::default();
         lifecycle::on_signals(stop.clone())?;
         let mut tools = Tools::system()?;
-        let Some(ledger) = open(&loaded.config, &mut tools, &stop).await? else { return Ok(Exit::Fine) };
-        let listen = loaded.config.server.listen;
+        let Some(ledger) = open(&config, &mut tools, &stop).await? else { return Ok(Exit::Fine) };
+        let listen = config.server.listen;
         let listener = TcpListener::bind(listen)
             .await
             .with_context(|| format!("cannot listen on {listen}; set server.listen to a free address"))?;
-        lifecycle::run(loaded.config, ledger, listener, tools, stop).await?;
+        lifecycle::run(config, ledger, listener, tools, stop).await?;
         Ok(Exit::Fine)
     })
+}
+
+/// Loads the configuration on a thread of its own, which lives as long as what is returned beside it.
+///
+/// The parser's tree is many times as large as the file, and the allocator keeps the memory of a thread apart while the thread
+/// lives. So nothing that stays is put between what goes: once the parts are built and the configuration is dropped, all of it
+/// is given back, which with ten thousand accounts is more than everything else.
+fn load_apart(path: &Path) -> anyhow::Result<(Result<Loaded, Exit>, mpsc::Sender<()>)> {
+    let path = path.to_owned();
+    let (done, loaded) = mpsc::channel();
+    let (keep, kept) = mpsc::channel::<()>();
+    std::thread::Builder::new().name("askgate-config".to_owned()).spawn(move || {
+        // Whoever waits is the caller below; the thread then sleeps until the other end is dropped.
+        let _ = done.send(load(&path));
+        let _ = kept.recv();
+    })?;
+    let loaded = loaded.recv().context("reading the configuration crashed; please report this with the file")?;
+    Ok((loaded, keep))
 }
 
 /// Opens the store, waiting for a process that is about to end; `None` when the service was stopped meanwhile.

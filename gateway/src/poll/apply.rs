@@ -8,7 +8,7 @@ use asks::ids::{AccountKey, AskKey};
 use asks::life::{Note, Why};
 use futures::StreamExt as _;
 use futures::stream;
-use store::ledger::{LedgerError, Move, Moved, Recorded};
+use store::ledger::{LedgerError, Move, Moved};
 use store::record::{AskRecord, Seq};
 
 use super::reconcile::{Action, reconcile};
@@ -32,7 +32,21 @@ pub(super) async fn apply(
     snapshot: Snapshot,
     as_of: Seq,
 ) -> Result<Activity, LedgerError> {
-    let mut known = hub.ledger.open_asks(Some(account)).await?;
+    let known = hub.ledger.open_asks(Some(account)).await?;
+    if known.is_empty() && snapshot.asks.is_empty() && snapshot.complete && snapshot.unreadable.is_empty() {
+        return Ok(Activity::Idle);
+    }
+    // Boxed, because most polls find nothing, and each would carry the room for all of this.
+    Box::pin(work_through(hub, account, snapshot, known, as_of)).await
+}
+
+async fn work_through(
+    hub: &Arc<Hub>,
+    account: &AccountKey,
+    snapshot: Snapshot,
+    mut known: Vec<AskRecord>,
+    as_of: Seq,
+) -> Result<Activity, LedgerError> {
     for ask in &snapshot.asks {
         let key =
             AskKey { source: account.source.clone(), conversation: ask.conversation.clone(), ask: ask.ask.clone() };
@@ -50,26 +64,19 @@ pub(super) async fn apply(
         (true, true) => Activity::Waiting,
         (true, false) => Activity::Idle,
     };
-    let mut withdrawals = Vec::new();
+    let (mut new, mut withdrawals) = (Vec::new(), Vec::new());
     for action in actions {
         match action {
-            Action::Announce(listed) => {
-                let label = format!("{}/{}", listed.conversation, listed.ask);
-                // One ask that cannot be recorded does not hold back its siblings; the next poll brings it again.
-                match announce::announce(hub, account, listed).await {
-                    Ok(Recorded::New(..) | Recorded::Known(_)) => {}
-                    Err(error) => tracing::warn!(ask = label, "ask {label} cannot be recorded now: {error}"),
-                }
-            }
+            Action::Announce(listed) => new.push(listed),
             Action::Withdraw { key, expect } => withdrawals.push((key, expect)),
             Action::Reopen { key, expect, note } => reopen(hub, &key, expect, note).await?,
         }
     }
-    let results: Vec<Result<(), LedgerError>> = stream::iter(withdrawals)
-        .map(|(key, expect)| withdraw(hub, key, expect))
-        .buffer_unordered(LOOK_UPS)
-        .collect()
-        .await;
+    let withdrawing =
+        stream::iter(withdrawals).map(|(key, expect)| withdraw(hub, key, expect)).buffer_unordered(LOOK_UPS);
+    // Neither waits for what the other reads.
+    let (results, ()) =
+        tokio::join!(withdrawing.collect::<Vec<Result<(), LedgerError>>>(), announce::announce_all(hub, account, new));
     results.into_iter().collect::<Result<(), LedgerError>>()?;
     Ok(activity)
 }

@@ -143,6 +143,8 @@ impl Calendar {
         // A source that wants a pause gets it, whoever asks.
         let soon = asked_again && !matches!(outcome, Outcome::Later(_));
         let at = if soon { now } else { now + pause };
+        // The scheduler sleeps until the first one is due; only a new first one must wake it.
+        let is_first = state.due.first().is_none_or(|(first, _)| at < *first);
         state.due.insert((at, Arc::clone(&key)));
         if let Some((slot, tempo)) = state.slots.get_mut(&key) {
             *slot = Slot::Waiting(at);
@@ -151,7 +153,9 @@ impl Calendar {
             }
         }
         drop(state);
-        self.changed.notify_waiters();
+        if is_first {
+            self.changed.notify_waiters();
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

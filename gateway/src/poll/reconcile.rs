@@ -74,9 +74,10 @@ pub fn reconcile(account: &AccountKey, snapshot: &Snapshot, known: &[AskRecord],
     actions
 }
 
-/// Sources list newest first; people read oldest first.
+/// Sources list newest first, and what was asked in the same moment in the order in which it was asked; people read oldest
+/// first.
 fn oldest_first(asks: &[Listed]) -> Vec<&Listed> {
-    let mut sorted: Vec<&Listed> = asks.iter().rev().collect();
+    let mut sorted: Vec<&Listed> = asks.iter().collect();
     sorted.sort_by(|a, b| a.created.cmp(&b.created));
     sorted
 }
@@ -159,7 +160,7 @@ mod tests {
     fn new_asks_are_announced_oldest_first_and_once() {
         let actions = reconcile(
             &account(),
-            &snapshot(vec![listed("c", "3"), listed("b", "2"), listed("a", "1"), listed("a", "1")]),
+            &snapshot(vec![listed("c", "3"), listed("d", "3"), listed("b", "2"), listed("a", "1"), listed("a", "1")]),
             &[],
             Seq(0),
         );
@@ -167,7 +168,7 @@ mod tests {
             .iter()
             .map(|action| if let Action::Announce(ask) = action { ask.ask.as_str() } else { "?" })
             .collect();
-        assert_eq!(order, ["a", "b", "c"]);
+        assert_eq!(order, ["a", "b", "c", "d"], "what has one time stays in the order of the list");
     }
 
     #[test]

@@ -48,7 +48,8 @@ pub fn fit(buttons: &[&Button], limit: usize, words: &dyn Words) -> Labels {
 
 /// Two labels that a person could take for the same.
 fn looks_like(a: &str, b: &str) -> bool {
-    a.to_lowercase() == b.to_lowercase()
+    let seen = |label: &str| label.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
+    seen(a) == seen(b)
 }
 
 /// Cuts to `limit` UTF-16 units at a whole grapheme, with an ellipsis where something was cut.
@@ -100,6 +101,7 @@ mod tests {
         let same = fit_all(&["Keep", " Keep ", "Drop"], 64);
         assert_eq!(same.labels, ["1. Keep", "2. Keep", "3. Drop"]);
         assert_eq!(same.legend, ["1. Keep (option:0)", "2. Keep (option:1)", "3. Drop (option:2)"]);
+        assert_eq!(fit_all(&["Keep  it", "Keep it"], 64).labels, ["1. Keep  it", "2. Keep it"]);
         let empty = fit_all(&["\u{2028}", "Drop"], 64);
         assert_eq!(empty.labels, ["1. (no label)", "2. Drop"]);
         let cut = fit_all(&["Delete everything now", "Delete everything later"], 12);

@@ -2,7 +2,7 @@
 
 use adapters::channel::{CardView, ViewButton};
 use asks::card::Button;
-use asks::life::Life;
+use asks::life::{Life, Note, Outcome};
 use store::record::{AskRecord, DeliveryId};
 use store::token::TokenKey;
 
@@ -54,7 +54,8 @@ pub fn view(record: &AskRecord, setting: &Setting<'_>, keys: &TokenKey, words: &
     let needs_app = card.handoff || withheld || buttons.is_empty();
     let link = if open && needs_app { setting.handoff.clone().map(|url| (words.open_in_app(), url)) } else { None };
 
-    let mut status: Vec<String> = words::status(words, &record.life, setting.shared).into_iter().collect();
+    let life = if setting.summary { without_the_agents_words(&record.life, words) } else { record.life.clone() };
+    let mut status: Vec<String> = words::status(words, &life, setting.shared).into_iter().collect();
     if open && needs_app && link.is_none() && !only_declines_missing(record) {
         status.push(words.only_in_app());
     }
@@ -92,6 +93,17 @@ fn offered(record: &AskRecord, summary: bool) -> Vec<&Button> {
         .collect()
 }
 
+/// An agent's error may repeat the question; a place that does not show the one shows that there was an error, and not which.
+fn without_the_agents_words(life: &Life, words: &dyn Words) -> Life {
+    let mut life = life.clone();
+    match &mut life {
+        Life::Settled { outcome: Outcome::Ours { error: Some(error), .. } }
+        | Life::Live { note: Some(Note::Undone { error, .. }) } => *error = words.error_kept_private(),
+        _ => {}
+    }
+    life
+}
+
 /// A card that waits only for its app needs no sentence about it while it still offers all of its buttons.
 fn only_declines_missing(record: &AskRecord) -> bool {
     !record.card.handoff
@@ -112,7 +124,7 @@ fn shown_content(record: &AskRecord, setting: &Setting<'_>, words: &dyn Words) -
 #[cfg(test)]
 mod tests {
     use asks::ids::{AccountKey, AskKey};
-    use asks::life::{Claim, Outcome};
+    use asks::life::Claim;
     use asks::place::{Actor, Place};
     use serde_json::{Value, json};
     use store::record::Seq;
@@ -211,6 +223,9 @@ mod tests {
         assert_eq!(shown(&titled, &summary).text, "Todos");
         titled.card.title = None;
         assert_eq!(shown(&titled, &summary).text, "An agent is waiting for an answer");
+        titled.life = Life::Live { note: Some(Note::Undone { label: "Keep".into(), error: "14 todos".into() }) };
+        let undone = shown(&titled, &summary).status.expect("a status");
+        assert!(undone.contains("error") && !undone.contains("14 todos"), "{undone}");
     }
 
     #[test]

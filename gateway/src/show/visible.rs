@@ -30,11 +30,15 @@ pub fn visible(text: &str) -> String {
     out
 }
 
-/// As [`visible`], on one line: every white space becomes one space, and the ends are trimmed.
+/// As [`visible`], on one line: line breaks and tabs become spaces, and the ends are trimmed. Spaces between stay as written.
 #[must_use]
 pub fn one_line(text: &str) -> String {
-    let spaced: String = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).collect();
-    visible(&spaced).split_whitespace().collect::<Vec<_>>().join(" ")
+    let spaced: String = text.chars().map(|c| if breaks_a_line(c) { ' ' } else { c }).collect();
+    visible(&spaced).trim().to_owned()
+}
+
+const fn breaks_a_line(c: char) -> bool {
+    matches!(c, '\t'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
 fn push_visible(out: &mut String, c: char, before: Option<char>, after: Option<char>) {
@@ -147,7 +151,9 @@ mod tests {
 
     #[test]
     fn a_line_is_one_line() {
-        assert_eq!(one_line("  a\n\tb  "), "a b");
+        assert_eq!(one_line("  a\nb\tc  "), "a b c");
+        assert_eq!(one_line("a  b"), "a  b", "shown as written");
+        assert_eq!(one_line("a          b"), "a b");
         assert_eq!(one_line("\u{2028}"), "");
     }
 

@@ -162,6 +162,10 @@ impl Words for German {
         "Getippte Nachrichten beantworten hier nichts. Bitte nutze die Knöpfe unter einer Frage.".to_owned()
     }
 
+    fn error_kept_private(&self) -> String {
+        "Einzelheiten nur im direkten Chat".to_owned()
+    }
+
     fn agent_error(&self, error: &str) -> String {
         format!("⚠️ Beim Agenten ist ein Fehler aufgetreten: {}", quoted(error))
     }

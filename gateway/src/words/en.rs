@@ -163,6 +163,10 @@ impl Words for English {
         "Typed messages answer nothing here. Please use the buttons below a question.".to_owned()
     }
 
+    fn error_kept_private(&self) -> String {
+        "details only in the direct chat".to_owned()
+    }
+
     fn agent_error(&self, error: &str) -> String {
         format!("⚠️ The agent hit an error: {}", quoted(error))
     }

@@ -9,7 +9,7 @@ use crate::stats::{self, Row};
 const MANY: i64 = 10_000;
 
 /// Measures both. The second is the difference to the first, divided by the accounts.
-pub async fn measure() -> anyhow::Result<Vec<Row>> {
+pub(crate) async fn measure() -> anyhow::Result<Vec<Row>> {
     let one = steady(1).await?;
     stats::say(&format!("memory: idle {one} KiB"));
     let many = steady(MANY).await?;

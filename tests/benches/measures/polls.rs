@@ -10,14 +10,14 @@ use crate::scene::{Plan, Scene, email};
 use crate::stats::{self, Row, median};
 
 /// The word that makes this program the bare loop.
-pub const BARE: &str = "bare-polls";
+pub(crate) const BARE: &str = "bare-polls";
 /// Accounts that are polled as fast as it goes, each by one request at a time.
 const ACCOUNTS: i64 = 64;
 const WARM_UP: Duration = Duration::from_secs(3);
 const TIME: Duration = Duration::from_secs(8);
 
 /// Measures both, in turns.
-pub async fn measure(rounds: usize) -> anyhow::Result<Vec<Row>> {
+pub(crate) async fn measure(rounds: usize) -> anyhow::Result<Vec<Row>> {
     let plan = Plan { accounts: ACCOUNTS, channels: false, polls: ("1ms", "1ms") };
     let (mut ours, mut bare) = (Vec::new(), Vec::new());
     for round in 1..=rounds {
@@ -50,7 +50,7 @@ async fn rate(scene: &Scene, process: &Process) -> anyhow::Result<f64> {
 }
 
 /// The bare loop: one task for each token.
-pub fn bare(arguments: &[String]) -> anyhow::Result<()> {
+pub(crate) fn bare(arguments: &[String]) -> anyhow::Result<()> {
     let (url, tokens) = arguments.split_first().context("the bare loop needs an address and tokens")?;
     let url = format!("{url}/gpt/histories/pendingAsks");
     let workers = std::thread::available_parallelism().map_or(2, std::num::NonZero::get).clamp(2, 4);
@@ -58,7 +58,7 @@ pub fn bare(arguments: &[String]) -> anyhow::Result<()> {
     runtime.block_on(async {
         let client = adapters::http::client()?;
         let mut tasks = tokio::task::JoinSet::new();
-        for token in tokens.iter().cloned() {
+        for token in tokens.iter().map(ToString::to_string) {
             let (client, url) = (client.clone(), url.clone());
             tasks.spawn(async move {
                 loop {

@@ -10,11 +10,11 @@ use tests::gateway::binary;
 
 /// A process that dies with this value.
 #[derive(Debug)]
-pub struct Process(Child);
+pub(crate) struct Process(Child);
 
 impl Process {
     /// Starts a program whose output goes to a file.
-    pub fn start(program: &Path, arguments: &[&str], log: &Path) -> anyhow::Result<Self> {
+    pub(crate) fn start(program: &Path, arguments: &[&str], log: &Path) -> anyhow::Result<Self> {
         let log = File::create(log)?;
         let child = Command::new(program)
             .args(arguments)
@@ -28,7 +28,7 @@ impl Process {
     }
 
     /// The CPU time it has used, its threads' user and system time together; in steps of 10 ms.
-    pub fn cpu(&self) -> anyhow::Result<Duration> {
+    pub(crate) fn cpu(&self) -> anyhow::Result<Duration> {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.0.id()))?;
         // The name stands in parentheses and may hold spaces; user and system time are the 14th and 15th field.
         let (_, fields) = stat.rsplit_once(')').context("/proc/PID/stat has no name")?;
@@ -37,7 +37,7 @@ impl Process {
     }
 
     /// Resident memory in KiB, now (`VmRSS`) or at its highest (`VmHWM`).
-    pub fn resident(&self, which: &str) -> anyhow::Result<u64> {
+    pub(crate) fn resident(&self, which: &str) -> anyhow::Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.0.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix(which)?.strip_prefix(':'));
         let line = line.with_context(|| format!("/proc/PID/status has no {which}; did the process end?"))?;
@@ -54,7 +54,7 @@ impl Drop for Process {
 }
 
 /// Says what has to be built first.
-pub fn built(programs: &[&str]) -> anyhow::Result<()> {
+pub(crate) fn built(programs: &[&str]) -> anyhow::Result<()> {
     for program in programs {
         let path = binary(program);
         anyhow::ensure!(

@@ -24,24 +24,24 @@ const FIRST: i64 = 100_000;
 
 /// What is written into the configuration.
 #[derive(Debug, Clone, Copy)]
-pub struct Plan {
+pub(crate) struct Plan {
     /// People with one account and one private chat each.
-    pub accounts: i64,
+    pub(crate) accounts: i64,
     /// Whether their chats are linked and the bots are there.
-    pub channels: bool,
+    pub(crate) channels: bool,
     /// `poll_active` and `poll_idle`.
-    pub polls: (&'static str, &'static str),
+    pub(crate) polls: (&'static str, &'static str),
 }
 
 /// The platforms, and a folder on the disk whose syncs count.
 #[derive(Debug)]
-pub struct Scene {
+pub(crate) struct Scene {
     /// The simulated Telegram.
-    pub telegram: Telegram,
+    pub(crate) telegram: Telegram,
     /// Its address.
-    pub telegram_url: String,
+    pub(crate) telegram_url: String,
     /// The simulated host.
-    pub terreno: Terreno,
+    pub(crate) terreno: Terreno,
     plan: Plan,
     discord: Discord,
     folder: TempDir,
@@ -49,7 +49,7 @@ pub struct Scene {
 
 impl Scene {
     /// Platforms with everybody of the plan on them.
-    pub async fn start(plan: Plan) -> anyhow::Result<Self> {
+    pub(crate) async fn start(plan: Plan) -> anyhow::Result<Self> {
         let clock: Arc<dyn Clock> = Arc::new(sim::clock::SystemClock);
         let any = (Ipv4Addr::LOCALHOST, 0);
         let settings = Settings { token: "1234:telegram-token-of-the-measures".into(), ..Settings::default() };
@@ -72,12 +72,12 @@ impl Scene {
     }
 
     /// Where a program may write what it prints.
-    pub fn log(&self) -> PathBuf {
+    pub(crate) fn log(&self) -> PathBuf {
         self.folder.path().join("log")
     }
 
     /// Starts askgate and waits until it is ready.
-    pub async fn askgate(&self) -> anyhow::Result<Process> {
+    pub(crate) async fn askgate(&self) -> anyhow::Result<Process> {
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?.local_addr()?.port();
         let file = self.folder.path().join("askgate.toml");
         std::fs::write(&file, self.configuration(port)?)?;
@@ -94,7 +94,7 @@ impl Scene {
     }
 
     /// How many polls the host has answered.
-    pub fn polls(&self) -> u64 {
+    pub(crate) fn polls(&self) -> u64 {
         self.terreno.read(|state| state.count(Route::PendingAsks))
     }
 
@@ -132,17 +132,17 @@ impl Scene {
 }
 
 /// The private chat of a person, which has the person's number.
-pub fn chat(person: i64) -> i64 {
+pub(crate) fn chat(person: i64) -> i64 {
     FIRST + person
 }
 
 /// A person's address at the host.
-pub fn email(person: i64) -> String {
+pub(crate) fn email(person: i64) -> String {
     format!("person-{person}@example.com")
 }
 
 /// Looks again and again until something is found.
-pub async fn until<T>(what: &str, within: Duration, mut look: impl FnMut() -> Option<T>) -> anyhow::Result<T> {
+pub(crate) async fn until<T>(what: &str, within: Duration, mut look: impl FnMut() -> Option<T>) -> anyhow::Result<T> {
     let end = SystemClock.instant() + within;
     loop {
         if let Some(found) = look() {

@@ -9,20 +9,20 @@ use adapters::clock::{Clock as _, SystemClock};
 
 /// One row of the table.
 #[derive(Debug)]
-pub struct Row {
+pub(crate) struct Row {
     /// What was measured, with its unit.
-    pub what: String,
+    pub(crate) what: String,
     /// askgate's value.
-    pub ours: String,
+    pub(crate) ours: String,
     /// The bare thing's value; empty where there is none.
-    pub bare: String,
+    pub(crate) bare: String,
     /// The ratio to the bare thing, or what the aim says of the value.
-    pub verdict: String,
+    pub(crate) verdict: String,
 }
 
 impl Row {
     /// A row that compares.
-    pub fn ratio(what: &str, ours: f64, bare: f64, digits: usize) -> Self {
+    pub(crate) fn ratio(what: &str, ours: f64, bare: f64, digits: usize) -> Self {
         Self {
             what: what.to_owned(),
             ours: format!("{ours:.digits$}"),
@@ -32,36 +32,36 @@ impl Row {
     }
 
     /// A row that stands for itself.
-    pub fn alone(what: &str, ours: String, verdict: &str) -> Self {
+    pub(crate) fn alone(what: &str, ours: String, verdict: &str) -> Self {
         Self { what: what.to_owned(), ours, bare: String::new(), verdict: verdict.to_owned() }
     }
 }
 
 /// The middle value; NaN of none.
-pub fn median(mut values: Vec<f64>) -> f64 {
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     percentile(&values, 50)
 }
 
 /// A percentile of sorted values; NaN of none.
-pub fn percentile(sorted: &[f64], percent: usize) -> f64 {
+pub(crate) fn percentile(sorted: &[f64], percent: usize) -> f64 {
     let last = sorted.len().saturating_sub(1);
     sorted.get((last * percent + 50) / 100).copied().unwrap_or(f64::NAN)
 }
 
 /// Milliseconds with their fraction.
-pub fn millis(time: Duration) -> f64 {
+pub(crate) fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }
 
 /// Says something at once; progress goes to stderr, so that stdout holds the table alone.
-pub fn say(sentence: &str) {
+pub(crate) fn say(sentence: &str) {
     // Nobody may be reading.
     let _ = writeln!(std::io::stderr(), "{sentence}");
 }
 
 /// Prints the table with what it was made by.
-pub fn print(rows: &[Row], rounds: usize, arguments: &[String]) -> anyhow::Result<()> {
+pub(crate) fn print(rows: &[Row], rounds: usize, arguments: &[String]) -> anyhow::Result<()> {
     let date = humandate(SystemClock.unix_millis());
     let words: Vec<&str> = arguments.iter().map(String::as_str).filter(|word| *word != "--bench").collect();
     let command = if words.is_empty() { String::new() } else { format!(" -- {}", words.join(" ")) };

@@ -52,7 +52,7 @@ struct Round {
 }
 
 /// Measures both, in turns.
-pub async fn measure(rounds: usize) -> anyhow::Result<Vec<Row>> {
+pub(crate) async fn measure(rounds: usize) -> anyhow::Result<Vec<Row>> {
     let (mut ours, mut bare) = (Vec::new(), Vec::new());
     for round in 1..=rounds {
         stats::say(&format!(

@@ -7,7 +7,13 @@ use tests::{AT_ONCE, Channel, DISCORD_PERSON, EMAIL, SOON, Setup, TELEGRAM_PERSO
 
 use crate::common::{asked_and_shown, choice, effective, only, turns};
 
-on_both_channels!(approver_answers_in_a_group, full_privacy, stranger_cannot_answer, summary_keeps_secrets, typing_answers_nothing);
+on_both_channels!(
+    approver_answers_in_a_group,
+    full_privacy,
+    stranger_cannot_answer,
+    summary_keeps_secrets,
+    typing_answers_nothing
+);
 
 const FORUM: i64 = -1_001_234_567_890;
 const TOPIC: i64 = 77;
@@ -28,7 +34,11 @@ fn group(world: &World, channel: Channel, privacy: &str) -> (Setup, i64) {
             world.discord.add_channel(GUILD_CHANNEL, "asks");
             world.discord.add_user(APPROVER, "approver");
             world.discord.add_user(STRANGER, "stranger");
-            (format!("discord:channel:{GUILD_CHANNEL}"), i64::try_from(GUILD_CHANNEL).unwrap_or_default(), format!("discord:{APPROVER}"))
+            (
+                format!("discord:channel:{GUILD_CHANNEL}"),
+                i64::try_from(GUILD_CHANNEL).unwrap_or_default(),
+                format!("discord:{APPROVER}"),
+            )
         }
     };
     let more = format!("[[groups]]\nplace = \"{place}\"\naccounts = [\"me\"]\napprovers = [\"{approver}\"]\n{privacy}");
@@ -49,7 +59,7 @@ async fn stranger_cannot_answer(channel: Channel) -> anyhow::Result<()> {
         assert!(!told.trim().is_empty(), "a stranger is told something");
         assert!(!told.contains("Team") && !told.contains("plan"), "and nothing about the question: {told:?}");
     }
-    assert_eq!(screen.messages(), [card.clone()], "the card does not change");
+    assert_eq!(screen.messages(), std::slice::from_ref(&card), "the card does not change");
     assert_eq!(turns(&world, &asked), 0);
     screen.answer(&card, "Team").await?;
     screen.settled(&card, &["Answered: Team"]).await?;
@@ -79,7 +89,7 @@ async fn approver_answers_in_a_group(channel: Channel) -> anyhow::Result<()> {
         let told = shared.told(&tap, AT_ONCE).await?;
         assert!(!told.trim().is_empty());
     }
-    assert_eq!(shared.messages(), [card.clone()]);
+    assert_eq!(shared.messages(), std::slice::from_ref(&card));
     assert_eq!(turns(&world, &asked), 0);
 
     shared.as_user(APPROVER).answer(&card, "Starter").await?;
@@ -138,7 +148,7 @@ async fn full_privacy(channel: Channel) -> anyhow::Result<()> {
 async fn typing_answers_nothing(channel: Channel) -> anyhow::Result<()> {
     let world = World::start().await?;
     let (mut setup, chat) = group(&world, channel, "privacy = \"full\"");
-    setup.source = "poll_active = \"400ms\"\npoll_idle = \"400ms\"".to_owned();
+    "poll_active = \"400ms\"\npoll_idle = \"400ms\"".clone_into(&mut setup.source);
     let gateway = world.gateway(&setup).await?;
     let (asked, card) = asked_and_shown(&world, channel, "Which plan?", Script::new()).await?;
     let shared = world.screen(channel).in_chat(chat).card("Which plan?").await?;

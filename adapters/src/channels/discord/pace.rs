@@ -132,6 +132,25 @@ impl Pace {
         Ok(Permit { lane, clock: self.clock.clone() })
     }
 
+    /// Waits until a request to this route may go, at most until `deadline`, and takes nothing.
+    ///
+    /// # Errors
+    /// How long its turn is away, if it comes later than that.
+    pub(super) async fn ready(&self, route: &Route, deadline: Instant) -> Result<(), Duration> {
+        let lane = self.lane(route);
+        loop {
+            let now = self.clock.instant();
+            let closed = lock(&self.closed_until).filter(|until| *until > now);
+            let turn = closed.map_or_else(|| lock(&lane.bucket).turn(now), Turn::At);
+            match turn {
+                Turn::At(at) if at > deadline => return Err(at.saturating_duration_since(now)),
+                Turn::At(at) => tokio::time::sleep(at.saturating_duration_since(now)).await,
+                // What waits for another's answer waits inside its own call.
+                Turn::Go | Turn::AfterAnswer => return Ok(()),
+            }
+        }
+    }
+
     /// Discord said 429 for everything.
     pub(super) fn close(&self, wait: Duration) {
         let until = self.clock.instant() + wait + MARGIN;

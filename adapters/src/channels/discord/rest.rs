@@ -42,6 +42,14 @@ pub(super) trait Rest: Debug + Send + Sync {
 
     /// Why nothing may be sent at the moment, if so.
     fn hold(&self) -> Option<Hold>;
+
+    /// Waits until a call to this endpoint would go at once, as far as can be known.
+    ///
+    /// # Errors
+    /// How long it has to wait still, when that is later than the deadline.
+    async fn ready(&self, _route: &Route, _deadline: Instant) -> Result<(), Duration> {
+        Ok(())
+    }
 }
 
 /// One call.
@@ -239,6 +247,13 @@ impl Rest for HttpRest {
 
     fn hold(&self) -> Option<Hold> {
         lock(&self.breaker).hold(self.clock.instant())
+    }
+
+    async fn ready(&self, route: &Route, deadline: Instant) -> Result<(), Duration> {
+        if let Some(Hold { after, .. }) = self.hold() {
+            return Err(after);
+        }
+        self.pace.ready(route, deadline).await
     }
 }
 

@@ -54,6 +54,16 @@ impl Post {
         &self.pacer
     }
 
+    /// Waits until the next message to a place may go, and keeps that turn for it.
+    ///
+    /// # Errors
+    /// How long to wait before asking again.
+    pub(super) async fn turn(&self, place: &Place) -> Result<(), Duration> {
+        // A place that is none of ours is refused by what comes next.
+        let Ok(errand) = self.errand(place) else { return Ok(()) };
+        self.pacer.reserve(errand.to.chat, errand.until).await
+    }
+
     /// Shows a card and says which message carries its keyboard.
     ///
     /// # Errors

@@ -31,7 +31,7 @@ const EARLY_PAUSE: Duration = Duration::from_secs(15);
 /// The first wait after a refused credential; it doubles.
 const FIRST_WAIT: Duration = Duration::from_secs(5);
 /// The longest wait after a refused credential.
-const LONGEST_WAIT: Duration = Duration::from_mins(1);
+const LONGEST_WAIT: Duration = Duration::from_mins(5);
 
 /// One account at a source.
 pub(super) struct Account {
@@ -140,7 +140,8 @@ impl Account {
         };
         match session {
             Some(session) if !parked && !session.is_due(now) => Ok(Bearer { session, renewal: Renewal::NotYet }),
-            Some(session) => match self.renew(door, Some(&session), parked).await {
+            // Boxed, because a renewal is rare and every call would carry the room for it.
+            Some(session) => match Box::pin(self.renew(door, Some(&session), parked)).await {
                 Ok(session) => Ok(Bearer { session, renewal: Renewal::Done }),
                 Err(failure) if !parked && session.lives(now) && !matches!(failure, Failure::OtherSubject) => {
                     Ok(Bearer { session, renewal: Renewal::Failed(failure) })
@@ -148,7 +149,7 @@ impl Account {
                 Err(failure) => Err(failure),
             },
             None => {
-                let session = self.renew(door, None, true).await?;
+                let session = Box::pin(self.renew(door, None, true)).await?;
                 Ok(Bearer { session, renewal: Renewal::Done })
             }
         }
@@ -374,8 +375,8 @@ mod tests {
             waits.push(state.pause.map(|until| (until - now).as_secs()).unwrap());
             assert!(state.is_parked(now));
         }
-        assert_eq!(waits[..6], [5, 10, 20, 40, 60, 60]);
-        assert_eq!(waits.last(), Some(&60));
+        assert_eq!(waits[..8], [5, 10, 20, 40, 80, 160, 300, 300]);
+        assert_eq!(waits.last(), Some(&300));
     }
 
     #[test]
