@@ -8,12 +8,14 @@ use std::time::Duration;
 use anyhow::Context as _;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
+use tokio::task::JoinSet;
 
 /// A running `askgate serve`. Dropping it kills the process as `kill -9` does.
 #[derive(Debug)]
 pub struct Gateway {
     child: Child,
     log: Arc<Mutex<Vec<String>>>,
+    readers: JoinSet<()>,
     url: String,
 }
 
@@ -48,13 +50,14 @@ impl Gateway {
             .spawn()
             .with_context(|| format!("{} cannot be started; build it with: cargo build --bins", program.display()))?;
         let log = Arc::new(Mutex::new(Vec::new()));
+        let mut readers = JoinSet::new();
         if let Some(out) = child.stdout.take() {
-            collect(out, Arc::clone(&log));
+            readers.spawn(collect(out, Arc::clone(&log)));
         }
         if let Some(out) = child.stderr.take() {
-            collect(out, Arc::clone(&log));
+            readers.spawn(collect(out, Arc::clone(&log)));
         }
-        Ok(Self { child, log, url: format!("http://127.0.0.1:{port}") })
+        Ok(Self { child, log, readers, url: format!("http://127.0.0.1:{port}") })
     }
 
     /// The address of the gateway's own HTTP.
@@ -143,7 +146,14 @@ impl Gateway {
     /// If it cannot be ended.
     pub async fn kill(mut self) -> anyhow::Result<String> {
         self.child.kill().await?;
+        self.read_all().await;
         Ok(self.log())
+    }
+
+    /// What an ended process printed last may still be on its way.
+    async fn read_all(&mut self) {
+        let reading = async { while self.readers.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(Duration::from_secs(2), reading).await;
     }
 
     /// Asks it to end, as Docker does.
@@ -163,17 +173,18 @@ impl Gateway {
     /// With the log, when it does not end in time.
     pub async fn wait_end(&mut self, within: Duration) -> anyhow::Result<ExitStatus> {
         match tokio::time::timeout(within, self.child.wait()).await {
-            Ok(status) => Ok(status?),
+            Ok(status) => {
+                self.read_all().await;
+                Ok(status?)
+            }
             Err(_) => anyhow::bail!("it did not end within {within:?}\n{}", self.log()),
         }
     }
 }
 
-fn collect(out: impl AsyncRead + Unpin + Send + 'static, log: Arc<Mutex<Vec<String>>>) {
-    tokio::spawn(async move {
-        let mut lines = BufReader::new(out).lines();
-        while let Ok(Some(line)) = lines.next_line().await {
-            log.lock().unwrap_or_else(PoisonError::into_inner).push(line);
-        }
-    });
+async fn collect(out: impl AsyncRead + Unpin, log: Arc<Mutex<Vec<String>>>) {
+    let mut lines = BufReader::new(out).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        log.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+    }
 }

@@ -346,6 +346,8 @@ async fn lived_in() -> anyhow::Result<(World, Gateway)> {
     world.terreno.ask_then(EMAIL, spec, Script::new().say("Gone."))?;
     let screen = world.screen(Channel::Telegram);
     let card = screen.card("Go on?").await?;
+    // Decided before it was shown there, it would not be shown there any more.
+    world.screen(Channel::Discord).card("Go on?").await?;
     screen.answer(&card, "Go").await?;
     screen.settled(&card, &["Go"]).await?;
     screen.see("the reply", |card| card.text == "Gone.").await?;

@@ -1,10 +1,10 @@
 //! `askgate serve`.
 
 use std::path::Path;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 
 use anyhow::Context as _;
-use config::{Config, Loaded};
+use config::Config;
 use rand::RngCore as _;
 use store::ledger::Ledger;
 use store::sled::{Options, SledLedger};
@@ -16,8 +16,7 @@ use crate::lifecycle;
 use crate::wiring::Tools;
 
 pub(super) fn run(path: &Path) -> anyhow::Result<Exit> {
-    let (loaded, _memory) = load_apart(path)?;
-    let loaded = match loaded {
+    let loaded = match load(path) {
         Ok(loaded) => loaded,
         Err(exit) => return Ok(exit),
     };
@@ -38,24 +37,6 @@ pub(super) fn run(path: &Path) -> anyhow::Result<Exit> {
         lifecycle::run(config, ledger, listener, tools, stop).await?;
         Ok(Exit::Fine)
     })
-}
-
-/// Loads the configuration on a thread of its own, which lives as long as what is returned beside it.
-///
-/// The parser's tree is many times as large as the file, and the allocator keeps the memory of a thread apart while the thread
-/// lives. So nothing that stays is put between what goes: once the parts are built and the configuration is dropped, all of it
-/// is given back, which with ten thousand accounts is more than everything else.
-fn load_apart(path: &Path) -> anyhow::Result<(Result<Loaded, Exit>, mpsc::Sender<()>)> {
-    let path = path.to_owned();
-    let (done, loaded) = mpsc::channel();
-    let (keep, kept) = mpsc::channel::<()>();
-    std::thread::Builder::new().name("askgate-config".to_owned()).spawn(move || {
-        // Whoever waits is the caller below; the thread then sleeps until the other end is dropped.
-        let _ = done.send(load(&path));
-        let _ = kept.recv();
-    })?;
-    let loaded = loaded.recv().context("reading the configuration crashed; please report this with the file")?;
-    Ok((loaded, keep))
 }
 
 /// Opens the store, waiting for a process that is about to end; `None` when the service was stopped meanwhile.

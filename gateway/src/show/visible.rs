@@ -93,7 +93,9 @@ fn is_needed(c: char, before: Option<char>, after: Option<char>) -> bool {
         // A joiner inside an emoji, or within an Indic or Arabic word.
         0x200D => {
             let emoji = is_pictograph(before) || matches!(u32::from(before), 0xFE0F | 0x1F3FB..=0x1F3FF | 0xE007F);
-            (emoji && after.is_some_and(is_pictograph)) || (is_joining(before) && after.is_some_and(is_joining))
+            // A source may have cut its text within a joined emoji.
+            let goes_on = after.is_some_and(|after| is_pictograph(after) || after == '…');
+            (emoji && goes_on) || (is_joining(before) && after.is_some_and(is_joining))
         }
         // A non-joiner within such a word.
         0x200C => is_joining(before) && after.is_some_and(is_joining),
@@ -133,6 +135,7 @@ mod tests {
             ("مرحبا بالعالم", "مرحبا بالعالم"),
             ("می\u{200c}خواهم", "می\u{200c}خواهم"),
             ("family 👩\u{200d}👩\u{200d}👧\u{200d}👦!", "family 👩\u{200d}👩\u{200d}👧\u{200d}👦!"),
+            ("cut 👩\u{200d}…", "cut 👩\u{200d}…"),
             ("❤\u{fe0f} 1\u{fe0f}\u{20e3}", "❤\u{fe0f} 1\u{fe0f}\u{20e3}"),
             ("a\u{fe0f}b", "a\\u{fe0f}b"),
             ("line\r\nline\nline", "line\nline\nline"),

@@ -26,7 +26,7 @@ use crate::ledger::LedgerError;
 use crate::token::TokenKey;
 
 /// Operations that share one sync at most.
-const GROUP: usize = 256;
+const GROUP: usize = 64;
 /// The first pause between two attempts to open the store again, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
