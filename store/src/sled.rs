@@ -40,7 +40,7 @@ use self::key::AskId;
 use self::place::Home;
 use self::txn::{Counters, Txn};
 use self::view::{Unread, View};
-use self::writer::{Call, Order, Repair, Shared, Slot, Writer};
+use self::writer::{Call, Job, Order, Repair, Shared, Slot, Writer};
 use crate::ledger::{Claimed, Ledger, LedgerError, Move, Moved, NewAsk, Recorded};
 use crate::record::{AskRecord, AuditLine, Delivery, DeliveryId, Notice, NoticeId, Seq, TokenRecord};
 use crate::token::{TokenHash, TokenKey};
@@ -191,8 +191,16 @@ impl SledLedger {
         &self,
         op: impl FnOnce(&mut Txn<'_>) -> Result<T, LedgerError> + Send + 'static,
     ) -> Result<T, LedgerError> {
+        self.order(Order::Do, op).await
+    }
+
+    async fn order<T: Send + 'static>(
+        &self,
+        order: fn(Box<dyn Job>) -> Order,
+        op: impl FnOnce(&mut Txn<'_>) -> Result<T, LedgerError> + Send + 'static,
+    ) -> Result<T, LedgerError> {
         let (reply, answer) = oneshot::channel();
-        self.orders.send(Order::Do(Box::new(Call::new(op, reply)))).map_err(|_| LedgerError::Closed)?;
+        self.orders.send(order(Box::new(Call::new(op, reply)))).map_err(|_| LedgerError::Closed)?;
         answer.await.unwrap_or(Err(LedgerError::Closed))
     }
 
@@ -249,7 +257,7 @@ impl Ledger for SledLedger {
 
     async fn claim(&self, key: &AskKey, claim: Claim, audit: AuditLine) -> Result<Claimed, LedgerError> {
         let key = key.clone();
-        self.write(move |txn| ops::claim(txn, &key, claim, &audit)).await
+        self.order(Order::Soon, move |txn| ops::claim(txn, &key, claim, &audit)).await
     }
 
     async fn advance(&self, step: Move) -> Result<Moved, LedgerError> {

@@ -1,6 +1,6 @@
 //! The one thread that writes: group commit, and what follows a write that failed.
 //!
-//! It takes the operations that wait (at most [`GROUP`]), runs each on what the ones before it wrote, applies them in one
+//! It takes the operations that wait (at most [`GROUP`], taps first), runs each on what the ones before it wrote, applies them in one
 //! batch, syncs once, and only then answers. So a compare-and-swap needs no lock, and many taps share one sync.
 //!
 //! After a failed write sled refuses every other one, and nobody knows what reached the disk. So the store is opened again
@@ -8,6 +8,7 @@
 //! undone, and its callers are told that nothing was saved. While the store cannot be opened, everything is answered at
 //! once with what the disk said, and opening is tried again, less and less often.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -27,6 +28,8 @@ use crate::token::TokenKey;
 
 /// Operations that share one sync at most.
 const GROUP: usize = 64;
+/// How many of them are kept for what is not a tap.
+const SHARE: usize = 8;
 /// The first pause between two attempts to open the store again, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
@@ -43,6 +46,8 @@ pub(super) type Shared = Arc<RwLock<Slot>>;
 
 /// What the writer is asked for.
 pub(super) enum Order {
+    /// A person waits to hear that their tap is recorded.
+    Soon(Box<dyn Job>),
     Do(Box<dyn Job>),
     Close(oneshot::Sender<()>),
 }
@@ -95,6 +100,36 @@ where
     }
 }
 
+/// What waits to be written: people first, and always a share of the rest, so that neither waits for ever.
+#[derive(Default)]
+struct Waiting {
+    soon: VecDeque<Box<dyn Job>>,
+    rest: VecDeque<Box<dyn Job>>,
+    close: Option<oneshot::Sender<()>>,
+}
+
+impl Waiting {
+    fn add(&mut self, order: Order) {
+        match order {
+            Order::Soon(job) => self.soon.push_back(job),
+            Order::Do(job) => self.rest.push_back(job),
+            Order::Close(done) => self.close = Some(done),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.soon.is_empty() && self.rest.is_empty()
+    }
+
+    /// The next group, in which the order of each kind is kept.
+    fn group(&mut self) -> Vec<Box<dyn Job>> {
+        let share = self.rest.len().min(SHARE);
+        let soon = self.soon.len().min(GROUP - share);
+        let rest = self.rest.len().min(GROUP - soon);
+        self.soon.drain(..soon).chain(self.rest.drain(..rest)).collect()
+    }
+}
+
 /// One key of a group that failed: what stood there before, and what the group wrote.
 struct Doubt {
     key: Key,
@@ -136,29 +171,30 @@ impl Repair {
 impl Writer {
     /// Serves until it is told to close or nobody is left who could ask.
     pub(super) fn run(mut self, orders: &Receiver<Order>) {
+        let mut waiting = Waiting::default();
         let closing = loop {
-            match self.next(orders) {
-                Ok(Order::Close(done)) => break Some(done),
-                Ok(Order::Do(first)) => {
-                    let mut jobs = vec![first];
-                    let mut close = None;
-                    while jobs.len() < GROUP {
-                        match orders.try_recv() {
-                            Ok(Order::Do(job)) => jobs.push(job),
-                            Ok(Order::Close(done)) => {
-                                close = Some(done);
-                                break;
-                            }
-                            Err(_) => break,
-                        }
-                    }
-                    self.serve(jobs);
-                    if close.is_some() {
-                        break close;
-                    }
+            if waiting.is_empty() {
+                if waiting.close.is_some() {
+                    break waiting.close.take();
                 }
-                Err(RecvTimeoutError::Timeout) => self.reopen_if_due(),
-                Err(RecvTimeoutError::Disconnected) => break None,
+                match self.next(orders) {
+                    Ok(order) => waiting.add(order),
+                    Err(RecvTimeoutError::Timeout) => {
+                        self.reopen_if_due();
+                        continue;
+                    }
+                    Err(RecvTimeoutError::Disconnected) => break None,
+                }
+            }
+            // What was asked before closing is done before closing; nobody asks for anything after it.
+            while waiting.close.is_none()
+                && let Ok(order) = orders.try_recv()
+            {
+                waiting.add(order);
+            }
+            let group = waiting.group();
+            if !group.is_empty() {
+                self.serve(group);
             }
         };
         self.close();
@@ -346,4 +382,36 @@ fn answer_all(jobs: Vec<Box<dyn Job>>, verdict: &Result<(), LedgerError>) {
 #[expect(clippy::disallowed_methods, reason = "only the pause between two attempts to open a broken store")]
 fn now() -> Instant {
     Instant::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Nothing;
+
+    impl Job for Nothing {
+        fn run(&mut self, _txn: &mut Txn<'_>) -> bool {
+            false
+        }
+        fn answer(self: Box<Self>, _verdict: Result<(), LedgerError>) {}
+    }
+
+    #[test]
+    fn taps_go_first_and_the_rest_keeps_its_share() {
+        let mut waiting = Waiting::default();
+        for _ in 0..100 {
+            waiting.add(Order::Do(Box::new(Nothing)));
+            waiting.add(Order::Soon(Box::new(Nothing)));
+        }
+        assert_eq!(waiting.group().len(), GROUP);
+        assert_eq!((waiting.soon.len(), waiting.rest.len()), (100 - (GROUP - SHARE), 100 - SHARE));
+        let mut served = GROUP;
+        while !waiting.is_empty() {
+            let group = waiting.group().len();
+            assert!(group > 0 && group <= GROUP);
+            served += group;
+        }
+        assert_eq!(served, 200, "nothing is left behind and nothing comes twice");
+    }
 }
