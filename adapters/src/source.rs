@@ -124,7 +124,9 @@ pub enum Failure {
         why: String,
     },
     /// The credential now belongs to somebody else.
-    #[error("the credential belongs to another person now; sign in again as the account's owner")]
+    #[error(
+        "the credential belongs to another person now; sign in as the account's owner, or give the account another name"
+    )]
     OtherSubject,
     /// The source has asks switched off.
     #[error("the source has asks switched off; switch them on at the host, askgate looks again every few minutes")]

@@ -4,6 +4,7 @@
 //! the records, decides the next [`step`], takes it, and writes down what it did. So edits to one message follow one
 //! another, a late change can never overwrite a newer one, and a restart goes on where things stand.
 
+mod card;
 mod deliver;
 mod queue;
 mod recording;
@@ -12,11 +13,12 @@ mod step;
 use std::sync::Arc;
 
 use asks::ids::AskKey;
+use asks::life::UnixMillis;
 use asks::place::Place;
 use store::ledger::LedgerError;
-use store::record::{Delivery, DeliveryState, Notice};
+use store::record::{Delivery, DeliveryState, Notice, NoticeState};
 
-pub use deliver::revise_copy;
+pub use card::revise_copy;
 pub use queue::{Item, New, Queues};
 pub use recording::{announce, announce_all, read_content};
 
@@ -27,8 +29,43 @@ use crate::hub::Hub;
 /// # Errors
 /// If the ledger cannot be read.
 pub async fn touch(hub: &Arc<Hub>, key: &AskKey) -> Result<(), LedgerError> {
-    for delivery in hub.ledger.deliveries(key).await? {
-        touch_delivery(hub, &delivery).await?;
+    let deliveries = hub.ledger.deliveries(key).await?;
+    for delivery in &deliveries {
+        touch_delivery(hub, delivery).await?;
+    }
+    // Where nothing is shown, no worker comes by to see that the ask is over.
+    if deliveries.iter().all(|delivery| matches!(delivery.state, DeliveryState::Dropped | DeliveryState::Parked { .. }))
+        && let Some(record) = hub.ledger.ask(key).await?
+    {
+        card::finish_if_over(hub, &record).await?;
+    }
+    Ok(())
+}
+
+/// Gives up on every card and text of asks that have been over since `before` and could not be told so: their places cannot
+/// be reached. Without this they would be kept for ever.
+///
+/// # Errors
+/// If the ledger cannot be read or written.
+pub async fn expire(hub: &Arc<Hub>, before: UnixMillis) -> Result<(), LedgerError> {
+    let over: Vec<_> = hub
+        .ledger
+        .open_asks(None)
+        .await?
+        .into_iter()
+        .filter(|ask| ask.life.is_over() && ask.moved_at < before)
+        .collect();
+    for notice in hub.ledger.open_notices().await? {
+        if over.iter().any(|ask| ask.key == notice.ask) {
+            hub.ledger.save_notice(Notice { state: NoticeState::Dropped, ..notice }).await?;
+        }
+    }
+    for record in over {
+        for delivery in hub.ledger.deliveries(&record.key).await? {
+            hub.ledger.save_delivery(Delivery { state: DeliveryState::Dropped, ..delivery }).await?;
+        }
+        tracing::info!(ask = %record.key, "gave up telling the places of {} how it ended", record.key);
+        card::finish_if_over(hub, &record).await?;
     }
     Ok(())
 }

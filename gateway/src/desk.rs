@@ -113,9 +113,7 @@ impl FrontDesk {
     /// The place itself, and the parked topics of its chat: a platform names the chat only.
     fn known_at(&self, place: &Place) -> Vec<Place> {
         let Place::Telegram { chat, .. } = place else { return vec![place.clone()] };
-        let same_chat = |other: &Place| matches!(other, Place::Telegram { chat: other, .. } if other == chat);
-        let mut places: Vec<Place> =
-            self.hub.links.accounts().flat_map(|account| self.hub.links.places(account)).filter(same_chat).collect();
+        let mut places = self.hub.links.in_chat(*chat);
         places.push(place.clone());
         places.sort();
         places.dedup();

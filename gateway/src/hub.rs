@@ -22,7 +22,7 @@ use tokio_util::task::TaskTracker;
 use crate::announce::Queues;
 use crate::board::Board;
 use crate::links::Links;
-use crate::poll::Calendar;
+use crate::poll::{Calendar, Subjects};
 use crate::words::Words;
 
 /// A source and how it is configured.
@@ -68,6 +68,8 @@ pub struct Hub {
     pub parked: RwLock<BTreeMap<Place, String>>,
     /// Asks whose turn is in the hands of a task of this process.
     pub in_flight: std::sync::Mutex<std::collections::HashSet<AskKey>>,
+    /// Whose credential each account has been known to hold, and accounts that suddenly hold somebody else's.
+    pub subjects: Subjects,
     /// Every task that must end before the process does.
     pub tasks: TaskTracker,
     /// Told when a turn or an edit ended, for whoever waits for quiet.

@@ -24,6 +24,10 @@ use crate::{http, poll};
 const PRUNE_EVERY: Duration = Duration::from_mins(10);
 /// How often the store is looked at.
 const PROBE_EVERY: Duration = Duration::from_secs(5);
+/// The longest a healthy disk takes for a small write.
+const PROBE_DEADLINE: Duration = Duration::from_secs(3);
+/// The pause between two removals while there is more to remove.
+const PRUNE_MORE: Duration = Duration::from_secs(1);
 /// The pauses before a listener that ended is started again.
 const RESTART_PAUSE: Duration = Duration::from_secs(5);
 
@@ -125,9 +129,12 @@ async fn listen(hub: Arc<Hub>, channel: Arc<dyn Channel>) {
 /// Looks whether the store can write, so that readiness tells before a tap has to.
 async fn watch_store(hub: Arc<Hub>) {
     loop {
-        let health = match hub.ledger.probe().await {
-            Ok(()) => Health::Fine,
-            Err(error) => Health::Bad { why: error.to_string() },
+        let health = match tokio::time::timeout(PROBE_DEADLINE, hub.ledger.probe()).await {
+            Ok(Ok(())) => Health::Fine,
+            Ok(Err(error)) => Health::Bad { why: error.to_string() },
+            Err(_) => {
+                Health::Bad { why: "the disk does not answer; look at it, or move the store to another one".into() }
+            }
         };
         hub.board.report("store", health);
         if !hub.wait_softly(PROBE_EVERY).await {
@@ -139,12 +146,23 @@ async fn watch_store(hub: Arc<Hub>) {
 async fn prune(hub: Arc<Hub>, retention: Duration) {
     let keep = i64::try_from(retention.as_millis()).unwrap_or(i64::MAX);
     loop {
-        match hub.ledger.prune(hub.now().saturating_sub(keep)).await {
-            Ok(0) => {}
-            Ok(count) => tracing::info!(count, "removed {count} asks past their retention"),
-            Err(error) => tracing::warn!("old asks are not removed yet: {error}"),
+        let before = hub.now().saturating_sub(keep);
+        if let Err(error) = announce::expire(&hub, before).await {
+            tracing::warn!("asks past their retention are not closed yet: {error}");
         }
-        if !hub.wait_softly(PRUNE_EVERY).await {
+        let pause = match hub.ledger.prune(before).await {
+            Ok(0) => PRUNE_EVERY,
+            Ok(count) => {
+                tracing::info!(count, "removed {count} asks past their retention");
+                // A call removes a bounded number.
+                PRUNE_MORE
+            }
+            Err(error) => {
+                tracing::warn!("old asks are not removed yet: {error}");
+                PRUNE_EVERY
+            }
+        };
+        if !hub.wait_softly(pause).await {
             return;
         }
     }

@@ -32,6 +32,8 @@ struct Group {
 #[derive(Debug, Default)]
 pub struct Links {
     people: BTreeMap<AccountKey, Person>,
+    /// Whose asks each direct place shows; every rendering asks for it.
+    residents: BTreeMap<Place, Vec<AccountKey>>,
     groups: Vec<Group>,
     /// Places that have another address now than the configuration says (a group that became a supergroup).
     moved: RwLock<BTreeMap<Place, Place>>,
@@ -70,7 +72,7 @@ impl Links {
                 summary: group.privacy == Privacy::Summary,
             })
             .collect();
-        Self { people, groups, moved: RwLock::default() }
+        Self { residents: residents(&people), people, groups, moved: RwLock::default() }
     }
 
     /// From now on, `from` is found at `to`. A Telegram chat takes all of its topics along.
@@ -116,7 +118,26 @@ impl Links {
     /// The accounts whose asks a place shows.
     #[must_use]
     pub fn served_at(&self, place: &Place) -> Vec<AccountKey> {
-        self.people.keys().filter(|account| self.places(account).contains(place)).cloned().collect()
+        let mut accounts = self.residents.get(place).cloned().unwrap_or_default();
+        for group in self.groups.iter().filter(|group| self.now_at(&group.place) == *place) {
+            for account in &group.accounts {
+                if !accounts.contains(account) {
+                    accounts.push(account.clone());
+                }
+            }
+        }
+        accounts
+    }
+
+    /// Every linked place in a Telegram chat, its topics included.
+    #[must_use]
+    pub fn in_chat(&self, chat: i64) -> Vec<Place> {
+        let chat_itself = Place::Telegram { chat, topic: None };
+        let last_topic = Place::Telegram { chat, topic: Some(i64::MAX) };
+        let direct = self.residents.range(chat_itself..=last_topic).map(|(place, _)| place.clone());
+        let shared = self.groups.iter().map(|group| self.now_at(&group.place));
+        let shared = shared.filter(|place| matches!(place, Place::Telegram { chat: other, .. } if *other == chat));
+        direct.chain(shared).collect()
     }
 
     /// Whether a place shows only title and buttons.
@@ -163,6 +184,16 @@ impl Links {
     }
 }
 
+fn residents(people: &BTreeMap<AccountKey, Person>) -> BTreeMap<Place, Vec<AccountKey>> {
+    let mut residents: BTreeMap<Place, Vec<AccountKey>> = BTreeMap::new();
+    for (account, person) in people {
+        for place in &person.direct {
+            residents.entry(place.clone()).or_default().push(account.clone());
+        }
+    }
+    residents
+}
+
 /// The chat that a topic is in, and the topic.
 fn whole(place: &Place) -> (Place, Option<i64>) {
     match place {
@@ -182,14 +213,16 @@ mod tests {
     fn links() -> Links {
         let group: Place = "telegram:-100/77".parse().expect("a place");
         let mine: Place = "telegram:7".parse().expect("a place");
+        let people = BTreeMap::from([
+            (
+                account("me"),
+                Person { language: Language::En, direct: vec![mine, "discord:user:9".parse().expect("a place")] },
+            ),
+            (account("other"), Person { language: Language::De, direct: vec![] }),
+        ]);
         Links {
-            people: BTreeMap::from([
-                (
-                    account("me"),
-                    Person { language: Language::En, direct: vec![mine, "discord:user:9".parse().expect("a place")] },
-                ),
-                (account("other"), Person { language: Language::De, direct: vec![] }),
-            ]),
+            residents: residents(&people),
+            people,
             groups: vec![Group {
                 place: group,
                 accounts: vec![account("me")],
@@ -236,6 +269,10 @@ mod tests {
         let places: Vec<String> = links.places(&account("me")).iter().map(Place::address).collect();
         assert_eq!(places, ["telegram:7", "discord:user:9", "telegram:-100/77"]);
         assert_eq!(links.served_at(&"telegram:7".parse().expect("a place")), [account("me")]);
+        assert_eq!(links.served_at(&"telegram:-100/77".parse().expect("a place")), [account("me")]);
+        assert_eq!(links.served_at(&"telegram:8".parse().expect("a place")), []);
         assert!(links.is_summary(&"telegram:-100/77".parse().expect("a place")));
+        assert_eq!(links.in_chat(-100), ["telegram:-100/77".parse().expect("a place")]);
+        assert_eq!(links.in_chat(7), ["telegram:7".parse().expect("a place")]);
     }
 }

@@ -6,6 +6,7 @@
 mod apply;
 mod calendar;
 mod reconcile;
+mod subjects;
 mod tempo;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ use tokio::sync::Semaphore;
 
 pub use calendar::Calendar;
 pub use reconcile::{Action, reconcile};
+pub use subjects::Subjects;
 pub use tempo::{Outcome, Tempo};
 
 use crate::board::{Health, source_part};
@@ -83,6 +85,10 @@ async fn one(hub: &Arc<Hub>, account: &AccountKey) {
         polled = source.port.pending(account) => polled,
     };
     hub.board.count("askgate_polls_total");
+    let polled = match polled {
+        Ok(snapshot) => subjects::check(hub, account, snapshot).await,
+        failed => failed,
+    };
     let outcome = match polled {
         Ok(snapshot) => {
             let was_down = reached(hub, account);
@@ -124,7 +130,11 @@ fn failed(hub: &Hub, account: &AccountKey, failure: &Failure) -> Outcome {
             hub.board.report(&account_part(account), Health::Down { why });
             Outcome::Failed
         }
-        Failure::RateLimited { after } => Outcome::Later(*after),
+        Failure::RateLimited { after } => {
+            // It is there, and it answers.
+            hub.board.report(&source_part(&account.source), Health::Down { why });
+            Outcome::Later(*after)
+        }
         Failure::AsksOff => {
             hub.board.report(&source_part(&account.source), Health::Down { why });
             Outcome::Off

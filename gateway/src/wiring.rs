@@ -22,7 +22,7 @@ use crate::announce::Queues;
 use crate::board::{Board, channel_part, source_part};
 use crate::hub::{Hub, SourceEntry, Stop};
 use crate::links::Links;
-use crate::poll::Calendar;
+use crate::poll::{Calendar, Subjects};
 use crate::words::Language;
 
 /// What the parts are built with.
@@ -92,6 +92,7 @@ pub async fn hub(config: &Config, ledger: Arc<dyn Ledger>, tools: &mut Tools, st
         calendar: Calendar::new(tools.random.next_u64()),
         parked: RwLock::default(),
         in_flight: Mutex::default(),
+        subjects: Subjects::default(),
         tasks: TaskTracker::new(),
         progress: Notify::new(),
         stop,

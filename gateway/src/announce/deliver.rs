@@ -1,7 +1,6 @@
 //! The worker of one place: takes one step after the other until nothing is left to do there.
 
 use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,10 +9,10 @@ use asks::place::{MessageRef, Place};
 use store::ledger::LedgerError;
 use store::record::{AskRecord, Delivery, DeliveryId, DeliveryState, Notice, NoticeId, NoticeState};
 
+use super::card::{digest, finish_if_over, rendering};
 use super::queue::{Item, New};
 use super::step::{Step, step};
 use crate::hub::Hub;
-use crate::show::view::{Setting, view};
 
 /// How long to wait before a send whose fate is unknown is repeated once.
 const AMBIGUOUS_PAUSE: Duration = Duration::from_secs(3);
@@ -21,11 +20,10 @@ const AMBIGUOUS_PAUSE: Duration = Duration::from_secs(3);
 const LONGEST_GROWN: Duration = Duration::from_secs(8);
 /// The pause while the bot's token is refused.
 const TOKEN_PAUSE: Duration = Duration::from_mins(1);
+/// How often a worker that waits looks for edits.
+const EDIT_LOOK: Duration = Duration::from_millis(250);
 /// How often a notice may be sent when nobody knows whether an earlier send arrived.
 const MAX_SENDS: u32 = 2;
-
-/// How often, a second apart, a second copy of a card waits for its ask's outcome.
-const COPY_LOOKS: u32 = 600;
 
 /// What became of one item.
 enum Flow {
@@ -79,8 +77,7 @@ impl Worker {
                     let grown = Duration::from_millis(250 << (*failures).min(5)).min(LONGEST_GROWN);
                     let pause = after.max(grown);
                     self.again(item);
-                    // A pause of the whole place: what fails for one message there mostly fails for all.
-                    if !self.hub.wait(pause).await {
+                    if !self.pause(item, pause).await {
                         return;
                     }
                 }
@@ -88,6 +85,35 @@ impl Worker {
             }
             if self.hub.stop.hard.is_cancelled() {
                 return;
+            }
+        }
+    }
+
+    /// Waits before the place goes on: what fails for one message there mostly fails for all. Only edits go on while something
+    /// new waits, because a platform paces them apart and somebody looks at them. Returns whether to go on.
+    async fn pause(&self, waiting: Item, pause: Duration) -> bool {
+        let until = self.hub.clock.instant() + pause;
+        let mut edits_pass = matches!(waiting, Item::New(..));
+        loop {
+            let left = until.saturating_duration_since(self.hub.clock.instant());
+            if left.is_zero() {
+                return true;
+            }
+            if edits_pass && let Some(edit) = self.hub.queues.pop_edit(&self.place) {
+                let flow = self.work(edit).await;
+                match flow {
+                    Ok(Flow::Done | Flow::Parked) => {}
+                    Ok(Flow::More) => self.again(edit),
+                    Ok(Flow::Later(_) | Flow::Moved(_)) | Err(_) => {
+                        self.again(edit);
+                        edits_pass = false;
+                    }
+                }
+                self.hub.progress.notify_waiters();
+                continue;
+            }
+            if !self.hub.wait(left.min(EDIT_LOOK)).await {
+                return false;
             }
         }
     }
@@ -179,6 +205,7 @@ impl Worker {
         card: &CardView,
         (attempt, replaces, digest): (u32, bool, u64),
     ) -> Result<Flow, LedgerError> {
+        let before = delivery.clone();
         if replaces {
             delivery.replaced_at = Some(self.hub.now());
         }
@@ -188,7 +215,7 @@ impl Worker {
         // The same key for every attempt, so that a platform that knows such keys shows one message.
         let key = SendKey(format!("card-{}-{}", delivery.id, delivery.replaced_at.unwrap_or_default()));
         let sent = channel.present(&self.place, card, &key).await;
-        let back_to_planned = Delivery { state: DeliveryState::Planned, ..delivery.clone() };
+        // What certainly did not arrive counts as not sent; an earlier send in doubt stays in doubt, and counts.
         match sent {
             Ok(message) => {
                 self.hub.board.count("askgate_cards_shown_total");
@@ -202,20 +229,20 @@ impl Worker {
             }
             Err(Failure::Retry { after, why }) => {
                 tracing::debug!(ask = %record.key, place = %self.place, "the card of {} waits {after:?}: {why}", record.key);
-                self.hub.ledger.save_delivery(back_to_planned).await?;
+                self.hub.ledger.save_delivery(before).await?;
                 Ok(Flow::Later(after))
             }
             Err(Failure::Moved { to }) => {
-                self.hub.ledger.save_delivery(back_to_planned).await?;
+                self.hub.ledger.save_delivery(before).await?;
                 Ok(Flow::Moved(to))
             }
             Err(Failure::PlaceGone { why }) => {
-                self.hub.ledger.save_delivery(back_to_planned).await?;
+                self.hub.ledger.save_delivery(before).await?;
                 self.hub.park(&self.place, &why);
                 Ok(Flow::Parked)
             }
             Err(Failure::Unauthorised) => {
-                self.hub.ledger.save_delivery(back_to_planned).await?;
+                self.hub.ledger.save_delivery(before).await?;
                 Ok(Flow::Later(TOKEN_PAUSE))
             }
             Err(refused @ (Failure::Refused { .. } | Failure::Unchanged | Failure::MessageGone)) => {
@@ -291,25 +318,26 @@ impl Worker {
         let about = self.message_of(&notice).await?;
         self.hub.ledger.save_notice(Notice { state: NoticeState::Sending { attempt }, ..notice.clone() }).await?;
         let key = SendKey(format!("notice-{}", notice.id.0));
-        let planned = Notice { state: NoticeState::Planned, ..notice.clone() };
+        // As for cards: an earlier send in doubt stays in doubt.
+        let before = notice.clone();
         match channel.notify(&self.place, &notice.text, about.as_ref(), &key).await {
             Ok(()) => self.end_notice(notice, NoticeState::Sent).await,
             Err(Failure::Ambiguous { .. }) => Ok(Flow::Later(AMBIGUOUS_PAUSE)),
             Err(Failure::Retry { after, .. }) => {
-                self.hub.ledger.save_notice(planned).await?;
+                self.hub.ledger.save_notice(before).await?;
                 Ok(Flow::Later(after))
             }
             Err(Failure::Moved { to }) => {
-                self.hub.ledger.save_notice(planned).await?;
+                self.hub.ledger.save_notice(before).await?;
                 Ok(Flow::Moved(to))
             }
             Err(Failure::PlaceGone { why }) => {
-                self.hub.ledger.save_notice(planned).await?;
+                self.hub.ledger.save_notice(before).await?;
                 self.hub.park(&self.place, &why);
                 Ok(Flow::Parked)
             }
             Err(Failure::Unauthorised) => {
-                self.hub.ledger.save_notice(planned).await?;
+                self.hub.ledger.save_notice(before).await?;
                 Ok(Flow::Later(TOKEN_PAUSE))
             }
             Err(Failure::Refused { why }) => {
@@ -356,68 +384,4 @@ impl Worker {
             super::push(&self.hub, &to, item);
         }
     }
-}
-
-/// Brings a second copy of a delivery's card up to date, once and as well as it goes: the ledger knows one message only.
-pub async fn revise_copy(hub: &Hub, delivery: &Delivery, copy: &MessageRef) {
-    let Some(channel) = hub.channels.get(&delivery.place.channel()) else { return };
-    let mut looks = 0;
-    let record = loop {
-        let Ok(Some(record)) = hub.ledger.ask(&delivery.ask).await else { return };
-        // It is told once, so it is told the outcome and not that something is being sent.
-        if record.life.is_over() || record.life.is_open() {
-            break record;
-        }
-        looks += 1;
-        if looks > COPY_LOOKS || !hub.wait_softly(Duration::from_secs(1)).await {
-            return;
-        }
-    };
-    let card = rendering(hub, &record, delivery, channel.as_ref());
-    if let Err(failure) = channel.revise(&delivery.place, copy, &card).await {
-        tracing::debug!(ask = %record.key, "a second copy of the card of {} stays as it is: {failure}", record.key);
-    }
-}
-
-/// What the card says there, now.
-fn rendering(hub: &Hub, record: &AskRecord, delivery: &Delivery, channel: &dyn Channel) -> CardView {
-    let served = hub.links.served_at(&delivery.place);
-    let several = served.len() > 1;
-    let handoff = hub.source(&record.key).and_then(|source| source.config.handoff_url.as_ref());
-    let setting = Setting {
-        delivery: delivery.id,
-        shared: hub.links.is_shared(&delivery.place),
-        summary: hub.links.is_summary(&delivery.place),
-        origin: several.then(|| (record.account.name.as_str(), record.account.source.as_str())),
-        handoff: handoff.map(|url| url.fill(&record.key.conversation, &record.key.ask)),
-        label_limit: channel.capabilities().label_limit,
-    };
-    view(record, &setting, &hub.keys, hub.words(&record.account))
-}
-
-/// A digest of everything a message says, buttons included.
-fn digest(card: &CardView) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    let CardView { origin, title, text, content, legend, status, buttons, link } = card;
-    (origin, title, text, content, legend, status, link).hash(&mut hasher);
-    for button in buttons {
-        (&button.label, format!("{:?}", button.style), &button.token).hash(&mut hasher);
-    }
-    hasher.finish()
-}
-
-/// Marks an ask as finished when it is over and every copy of its card says so.
-async fn finish_if_over(hub: &Hub, record: &AskRecord) -> Result<(), LedgerError> {
-    if !record.life.is_over() || record.finished {
-        return Ok(());
-    }
-    for delivery in hub.ledger.deliveries(&record.key).await? {
-        if let Some(channel) = hub.channels.get(&delivery.place.channel()) {
-            let digest = digest(&rendering(hub, record, &delivery, channel.as_ref()));
-            if step(record, &delivery, digest, hub.now()) != Step::Nothing {
-                return Ok(());
-            }
-        }
-    }
-    hub.ledger.finish(&record.key).await.map(drop)
 }

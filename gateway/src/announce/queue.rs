@@ -58,6 +58,16 @@ impl Queues {
         item
     }
 
+    /// Takes the next item if it is an edit.
+    #[must_use]
+    pub fn pop_edit(&self, place: &Place) -> Option<Item> {
+        let mut places = self.lock();
+        let items = &mut places.get_mut(place)?.items;
+        let edit = items.first().copied().filter(|item| matches!(item, Item::Edit(..)))?;
+        items.remove(&edit);
+        Some(edit)
+    }
+
     /// How many items wait, in all.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -89,11 +99,15 @@ mod tests {
         assert!(!queues.push(&place, card(10, 1)), "once is enough");
         assert!(!queues.push(&place, Item::New(20, New::Notice(NoticeId(9)))));
         assert!(!queues.push(&place, Item::Edit(30, DeliveryId(3))));
+        let edit = queues.pop_edit(&place).expect("an edit is first");
+        assert_eq!(queues.pop_edit(&place), None, "only edits");
+        assert!(!queues.push(&place, edit));
         let order: Vec<Item> = std::iter::from_fn(|| queues.pop(&place)).collect();
         let expected =
             [Item::Edit(30, DeliveryId(3)), card(10, 1), Item::New(20, New::Notice(NoticeId(9))), card(20, 2)];
         assert_eq!(order, expected);
         assert!(queues.is_empty());
+        assert_eq!(queues.pop_edit(&place), None);
         assert!(queues.push(&place, card(1, 1)), "a drained place needs a new worker");
     }
 }

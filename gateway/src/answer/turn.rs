@@ -134,6 +134,9 @@ async fn once(hub: &Arc<Hub>, key: &AskKey, failures: u32) -> Result<Round, Ledg
 /// Posts the turn; `None` when the service is stopped for good meanwhile (the claim stays, and is taken up at the next start).
 async fn post(hub: &Arc<Hub>, record: &AskRecord, claim: &Claim) -> Option<Verdict> {
     let source = hub.source(&record.key)?;
+    if hub.subjects.is_foreign(&record.account) {
+        return Some(Verdict::Unauthorised);
+    }
     hub.board.count("askgate_turns_posted_total");
     let typing = show_typing(hub, claim.place.clone());
     let answer = Answer::Button(claim.button.clone());

@@ -181,3 +181,34 @@ async fn typing_answers_nothing(channel: Channel) -> anyhow::Result<()> {
     drop(gateway);
     Ok(())
 }
+
+/// A credential that suddenly belongs to somebody else shows nobody's asks to the wrong person, also after a restart.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_never_becomes_somebody_else() -> anyhow::Result<()> {
+    let world = World::start().await?;
+    world.terreno.add_user("other@example.com", "another-password");
+    let gateway = world.gateway(&Setup::telegram()).await?;
+    let (asked, card) = asked_and_shown(&world, Channel::Telegram, "Which plan?", Script::new()).await?;
+    gateway.wait_at_rest(SOON).await?;
+    gateway.kill().await?;
+
+    let (token, refresh) = world.terreno.tokens("other@example.com").unwrap_or_default();
+    world.terreno.ask("other@example.com", "choice", choice("Whose secret is this?"))?;
+    let account = format!("token = \"{token}\"\nrefresh_token = \"{refresh}\"");
+    let gateway = world.gateway(&Setup { account, ..Setup::telegram() }).await?;
+    gateway.wait_answer("/readyz", SOON, |_, body| body.contains("another person")).await?;
+    let screen = world.screen(Channel::Telegram);
+    assert_eq!(screen.messages(), std::slice::from_ref(&card), "nothing of the other's is shown, nothing is withdrawn");
+
+    // A tap is recorded and waits; it is not answered as somebody else.
+    screen.answer(&card, "Team").await?;
+    screen.see("that it waits", |card| card.text.contains("Recorded: Team")).await?;
+    assert_eq!(turns(&world, &asked), 0);
+    gateway.kill().await?;
+
+    let gateway = world.gateway(&Setup::telegram()).await?;
+    screen.settled(&card, &["Answered: Team"]).await?;
+    assert_eq!((turns(&world, &asked), effective(&world, &asked)), (1, 1));
+    drop(gateway);
+    Ok(())
+}

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sim::telegram::{Pick, Shape};
+use sim::telegram::{Fate, Fault, Pick, Shape};
 use sim::terreno::{Route, Script};
 use tests::{AT_ONCE, Channel, EMAIL, SOON, Setup, TELEGRAM_PERSON, World};
 
@@ -168,6 +168,55 @@ async fn twenty_asks_come_oldest_first_under_the_real_limits() -> anyhow::Result
     let refused = world.telegram.requests().iter().filter(|request| request.status == Some(429)).count();
     assert!(refused <= 2, "{refused} requests ran into the limits");
     world.assert_well_behaved()?;
+    drop(gateway);
+    Ok(())
+}
+
+/// A send in doubt, then one that was refused for now, then two more tries: the doubt must not be forgotten on the way.
+#[tokio::test(flavor = "multi_thread")]
+async fn at_most_two_copies_of_a_send_in_doubt() -> anyhow::Result<()> {
+    let world = World::start().await?;
+    let gateway = world.gateway(&Setup::telegram()).await?;
+    world.telegram.order(Fault::on("sendMessage").times(1).after(Fate::Cut));
+    world.telegram.order(Fault::on("sendMessage").times(1).before(Fate::TooManyRequests(8)));
+    world.telegram.order(Fault::on("sendMessage").always().after(Fate::Cut));
+    let asked = world.terreno.ask(EMAIL, "choice", choice("Which plan?"))?;
+    world.telegram.wait_for_calls("sendMessage", 3, Duration::from_secs(60)).await?;
+    gateway.wait_at_rest(Duration::from_secs(60)).await?;
+    let copies = world.screen(Channel::Telegram).count("Which plan?");
+    assert_eq!(copies, 2, "one in doubt, one that was tried once more, and never a third\n{}", gateway.log());
+
+    // Each copy answers, and what is pressed is brought up to date.
+    world.telegram.clear_faults();
+    let screen = world.screen(Channel::Telegram);
+    let card = screen.card("Which plan?").await?;
+    screen.answer(&card, "Team").await?;
+    screen.settled(&card, &["Answered: Team"]).await?;
+    assert_eq!((turns(&world, &asked), effective(&world, &asked)), (1, 1));
+    drop(gateway);
+    Ok(())
+}
+
+/// A group takes twenty messages a minute; a tap there must not wait for the cards that wait for their turn.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tap_in_a_full_group_settles_although_cards_wait() -> anyhow::Result<()> {
+    const GROUP: i64 = -1_009_876_543_210;
+    let world = World::start().await?;
+    world.telegram.supergroup(GROUP, "Team", &[TELEGRAM_PERSON]);
+    let more = format!(
+        "[[groups]]\nplace = \"telegram:{GROUP}\"\naccounts = [\"me\"]\napprovers = [\"telegram:{TELEGRAM_PERSON}\"]\nprivacy = \"full\""
+    );
+    let setup = Setup { more, deliver: Some(Vec::new()), ..Setup::telegram() };
+    let gateway = world.gateway(&setup).await?;
+    for number in 0..25 {
+        world.terreno.ask(EMAIL, "choice", choice(&format!("Which plan, number {number}?")))?;
+    }
+    let screen = world.screen(Channel::Telegram).in_chat(GROUP);
+    // The eighteenth is there, so the group's minute is nearly used up and several wait.
+    screen.see_within("most cards", Duration::from_secs(60), |card| card.text.contains("number 17?")).await?;
+    let card = screen.card("number 0?").await?;
+    screen.as_user(u64::try_from(TELEGRAM_PERSON)?).answer(&card, "Team").await?;
+    screen.settled(&card, &["number 0?", "Team"]).await?;
     drop(gateway);
     Ok(())
 }
