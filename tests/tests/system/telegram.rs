@@ -181,8 +181,8 @@ async fn at_most_two_copies_of_a_send_in_doubt() -> anyhow::Result<()> {
     world.telegram.order(Fault::on("sendMessage").times(1).before(Fate::TooManyRequests(8)));
     world.telegram.order(Fault::on("sendMessage").always().after(Fate::Cut));
     let asked = world.terreno.ask(EMAIL, "choice", choice("Which plan?"))?;
-    world.telegram.wait_for_calls("sendMessage", 3, Duration::from_secs(60)).await?;
-    gateway.wait_at_rest(Duration::from_secs(60)).await?;
+    world.telegram.wait_for_calls("sendMessage", 3, Duration::from_mins(1)).await?;
+    gateway.wait_at_rest(Duration::from_mins(1)).await?;
     let copies = world.screen(Channel::Telegram).count("Which plan?");
     assert_eq!(copies, 2, "one in doubt, one that was tried once more, and never a third\n{}", gateway.log());
 
@@ -213,7 +213,7 @@ async fn a_tap_in_a_full_group_settles_although_cards_wait() -> anyhow::Result<(
     }
     let screen = world.screen(Channel::Telegram).in_chat(GROUP);
     // The eighteenth is there, so the group's minute is nearly used up and several wait.
-    screen.see_within("most cards", Duration::from_secs(60), |card| card.text.contains("number 17?")).await?;
+    screen.see_within("most cards", Duration::from_mins(1), |card| card.text.contains("number 17?")).await?;
     let card = screen.card("number 0?").await?;
     screen.as_user(u64::try_from(TELEGRAM_PERSON)?).answer(&card, "Team").await?;
     screen.settled(&card, &["number 0?", "Team"]).await?;
