@@ -32,6 +32,8 @@ pub struct SourceEntry {
     pub port: Arc<dyn Source>,
     /// Its section of the configuration.
     pub config: SourceConfig,
+    /// Its name on the board; every poll reports under it.
+    pub part: String,
 }
 
 /// How the service stops: first softly (no new work, what is claimed is finished), then for good.

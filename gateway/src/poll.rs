@@ -10,11 +10,13 @@ mod subjects;
 mod tempo;
 
 use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use adapters::source::Failure;
 use asks::ids::{AccountKey, SourceName};
+use futures::FutureExt as _;
 use tokio::sync::Semaphore;
 
 pub use calendar::Calendar;
@@ -22,7 +24,7 @@ pub use reconcile::{Action, reconcile};
 pub use subjects::Subjects;
 pub use tempo::{Outcome, Tempo};
 
-use crate::board::{Health, source_part};
+use crate::board::Health;
 use crate::hub::Hub;
 use calendar::Next;
 
@@ -47,11 +49,9 @@ pub async fn run(hub: Arc<Hub>) {
                 let hub = Arc::clone(&hub);
                 hub.clone().spawn(async move {
                     let Ok(_permit) = gate.acquire().await else { return };
-                    let polled = {
-                        let (hub, account) = (Arc::clone(&hub), Arc::clone(&account));
-                        tokio::spawn(async move { one(&hub, &account).await }).await
-                    };
-                    // Should a library panic, the account is polled again all the same.
+                    // Should a library panic, the account is polled again all the same. What a poll shares is in the ledger
+                    // and behind locks that outlive a panic.
+                    let polled = AssertUnwindSafe(one(&hub, &account)).catch_unwind().await;
                     if polled.is_err() {
                         tracing::error!(%account, "polling {account} crashed; please report this with the log");
                         hub.board.count("askgate_crashes_total");
@@ -91,7 +91,11 @@ async fn one(hub: &Arc<Hub>, account: &AccountKey) {
     };
     let outcome = match polled {
         Ok(snapshot) => {
-            let was_down = reached(hub, account);
+            // Reached: what had been reported of the account is forgotten, where there was something.
+            if hub.calendar.is_failing(account) {
+                hub.board.clear(&account_part(account));
+            }
+            let was_down = hub.board.report(&source.part, Health::Fine);
             match apply::apply(hub, account, snapshot, as_of).await {
                 Ok(active) => {
                     if was_down {
@@ -105,7 +109,7 @@ async fn one(hub: &Arc<Hub>, account: &AccountKey) {
                 }
             }
         }
-        Err(failure) => failed(hub, account, &failure),
+        Err(failure) => failed(hub, account, &source.part, &failure),
     };
     let pace = source.port.pace(account).wait.unwrap_or_default();
     // Counting looks at every account, so it is left out where it does not matter.
@@ -114,33 +118,27 @@ async fn one(hub: &Arc<Hub>, account: &AccountKey) {
     hub.calendar.finished(account, hub.clock.instant(), pause, &outcome);
 }
 
-/// Notes that the source answered. Returns whether it had been down.
-fn reached(hub: &Hub, account: &AccountKey) -> bool {
-    hub.board.clear(&account_part(account));
-    hub.board.report(&source_part(&account.source), Health::Fine)
-}
-
-fn failed(hub: &Hub, account: &AccountKey, failure: &Failure) -> Outcome {
+fn failed(hub: &Hub, account: &AccountKey, part: &str, failure: &Failure) -> Outcome {
     hub.board.count("askgate_polls_failed_total");
     let why = failure.to_string();
     match failure {
         Failure::Unauthorised { .. } | Failure::OtherSubject | Failure::Forbidden | Failure::Gone => {
             // The source is there; only this account is not welcome.
-            hub.board.report(&source_part(&account.source), Health::Fine);
+            hub.board.report(part, Health::Fine);
             hub.board.report(&account_part(account), Health::Down { why });
             Outcome::Failed
         }
         Failure::RateLimited { after } => {
             // It is there, and it answers.
-            hub.board.report(&source_part(&account.source), Health::Down { why });
+            hub.board.report(part, Health::Down { why });
             Outcome::Later(*after)
         }
         Failure::AsksOff => {
-            hub.board.report(&source_part(&account.source), Health::Down { why });
+            hub.board.report(part, Health::Down { why });
             Outcome::Off
         }
         Failure::Unavailable { .. } => {
-            hub.board.report(&source_part(&account.source), Health::Down { why });
+            hub.board.report(part, Health::Down { why });
             Outcome::Unreachable
         }
     }

@@ -72,13 +72,12 @@ pub async fn hub(config: &Config, ledger: Arc<dyn Ledger>, tools: &mut Tools, st
     let mut sources = BTreeMap::new();
     let addresses = Addresses::default();
     for section in &config.sources {
+        let part = source_part(&section.name);
         if config.accounts.iter().any(|account| account.key.source == section.name) {
-            board.expect(&source_part(&section.name));
+            board.expect(&part);
         }
-        sources.insert(
-            section.name.clone(),
-            SourceEntry { port: source(config, section, tools, &addresses)?, config: section.clone() },
-        );
+        let built = source(config, section, tools, &addresses)?;
+        sources.insert(section.name.clone(), SourceEntry { port: built, config: section.clone(), part });
     }
     Ok(Arc::new(Hub {
         keys: ledger.token_key(),

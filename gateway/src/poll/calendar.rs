@@ -117,6 +117,12 @@ impl Calendar {
         Next::Due(account)
     }
 
+    /// Whether the account's last poll failed.
+    #[must_use]
+    pub fn is_failing(&self, account: &AccountKey) -> bool {
+        self.state().slots.get(account).is_some_and(|(_, tempo)| tempo.is_failing())
+    }
+
     /// The jittered pause after a poll.
     pub(super) fn pause(
         &self,

@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use adapters::source::{Failure, Snapshot};
 use asks::ids::{AccountKey, Subject};
+use store::ledger::LedgerError;
 
 use crate::hub::Hub;
 
@@ -26,8 +27,9 @@ impl Subjects {
         self.foreign.lock().unwrap_or_else(PoisonError::into_inner).contains(account)
     }
 
-    fn known(&self, account: &AccountKey) -> Option<Subject> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(account).cloned()
+    /// Whether this is the account's known person; `None` while nobody is known.
+    fn is_known_as(&self, account: &AccountKey, subject: &Subject) -> Option<bool> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(account).map(|known| known == subject)
     }
 
     fn learn(&self, account: &AccountKey, subject: Subject) {
@@ -47,18 +49,26 @@ impl Subjects {
 /// Lets a poll's result through only if it belongs to the account's own person.
 pub(super) async fn check(hub: &Hub, account: &AccountKey, snapshot: Snapshot) -> Result<Snapshot, Failure> {
     let Some(subject) = &snapshot.subject else { return Ok(snapshot) };
-    let unsaved = |error: store::ledger::LedgerError| Failure::Unavailable { why: error.to_string() };
+    let own = match hub.subjects.is_known_as(account, subject) {
+        Some(own) => own,
+        None => {
+            first_look(hub, account, subject).await.map_err(|error| Failure::Unavailable { why: error.to_string() })?
+        }
+    };
+    hub.subjects.set_foreign(account, !own);
+    if own { Ok(snapshot) } else { Err(Failure::OtherSubject) }
+}
+
+/// Looks up in the ledger who the account is, or writes it down. Returns whether this is that person.
+async fn first_look(hub: &Hub, account: &AccountKey, subject: &Subject) -> Result<bool, LedgerError> {
     let name = format!("subject/{}/{}", account.source, account.name);
-    let known = if let Some(known) = hub.subjects.known(account) {
-        known
-    } else if let Some(known) = hub.ledger.recall(&name).await.map_err(unsaved)? {
+    let known = if let Some(known) = hub.ledger.recall(&name).await? {
         Subject::new(known)
     } else {
-        hub.ledger.remember(&name, Some(subject.to_string())).await.map_err(unsaved)?;
+        hub.ledger.remember(&name, Some(subject.to_string())).await?;
         subject.clone()
     };
-    let foreign = known != *subject;
+    let own = known == *subject;
     hub.subjects.learn(account, known);
-    hub.subjects.set_foreign(account, foreign);
-    if foreign { Err(Failure::OtherSubject) } else { Ok(snapshot) }
+    Ok(own)
 }
