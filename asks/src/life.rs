@@ -61,8 +61,8 @@ pub enum Note {
     },
     /// The answer could not be brought to the source within the tries it is given.
     NotDelivered {
-        /// The button that had been pressed.
-        label: String,
+        /// The tap, which may still turn out to have arrived.
+        claim: Claim,
     },
     /// The source refused the button; its answer needs the full app.
     ButtonRefused {
@@ -71,8 +71,8 @@ pub enum Note {
     },
     /// The source accepted the answer, and the agent still waits: no model took it.
     NotConsumed {
-        /// The button that had been pressed.
-        label: String,
+        /// The tap, which may still turn out to count.
+        claim: Claim,
     },
     /// The source lists the ask again, so the answer that had settled it was taken back.
     Reopened,
@@ -340,6 +340,26 @@ impl Life {
         }
     }
 
+    /// The tap whose answer did not seem to stand, on a card that is live again because of it.
+    #[must_use]
+    pub const fn late_claim(&self) -> Option<&Claim> {
+        match self {
+            Self::Live { note: Some(Note::NotDelivered { claim } | Note::NotConsumed { claim }) } => Some(claim),
+            _ => None,
+        }
+    }
+
+    /// The history shows an answer of ours that did not seem to stand: it arrived late.
+    ///
+    /// # Errors
+    /// Unless the ask is live because of such an answer.
+    pub fn found_ours(self) -> Result<Self, IllegalMove> {
+        match self.late_claim() {
+            Some(claim) => Ok(Self::Settled { outcome: Outcome::Ours { claim: claim.clone(), error: None } }),
+            None => Err(self.cannot("be settled by a late answer")),
+        }
+    }
+
     /// A live card says something, or says it no longer.
     ///
     /// # Errors
@@ -424,6 +444,17 @@ mod tests {
         assert!(life.clone().tried_again(2_000).is_err());
         let late = Life::Unclear { claim: claim(), since: 0, tries: 0 };
         assert!(late.tried_again(REPOST_WINDOW_MS + 1).is_err());
+    }
+
+    #[test]
+    fn an_answer_that_arrives_late_is_still_ours() {
+        let given_up =
+            Life::Unclear { claim: claim(), since: 1, tries: 5 }.reopened(Note::NotDelivered { claim: claim() });
+        let settled = given_up.expect("reopened").found_ours().expect("settled");
+        assert_eq!(settled, Life::Settled { outcome: Outcome::Ours { claim: claim(), error: None } });
+        for state in every_state() {
+            assert!(state.found_ours().is_err(), "only a card that is live because of it");
+        }
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub enum Ended {
     StillPending,
     /// It ended so.
     As(Why),
+    /// It was answered from here after all: an answer that had seemed not to stand arrived late.
+    Ours,
     /// The conversation cannot be read, or does not say.
     Unknown,
 }
@@ -40,9 +42,15 @@ fn ended(record: &AskRecord, conversation: &Conversation) -> Ended {
     }
     match row(record, conversation) {
         Some(row) if action(&row.response) == Some("cancel") => Ended::As(Why::Cancelled),
+        Some(row) if is_late_answer(record, row) => Ended::Ours,
         Some(row) => Ended::As(Why::Elsewhere { label: label_of(&record.card, &row.response) }),
         None => Ended::Unknown,
     }
+}
+
+/// Whether the row is the answer that the record's card says did not stand.
+fn is_late_answer(record: &AskRecord, row: &AnswerRow) -> bool {
+    record.life.late_claim().is_some_and(|claim| is_answer_of(&record.card, &claim.button, &row.response))
 }
 
 /// Whether the conversation waits on the ask.

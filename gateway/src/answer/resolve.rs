@@ -103,7 +103,7 @@ async fn post_again(
         Repost::Never => None,
     };
     let Some(life) = again else {
-        return Ok(moved(record.life.clone().reopened(Note::NotDelivered { label: claim.label.clone() }), None));
+        return Ok(moved(record.life.clone().reopened(Note::NotDelivered { claim: claim.clone() }), None));
     };
     // The try is counted before it is made, so that a crash loop cannot make more of them.
     let step = Move {

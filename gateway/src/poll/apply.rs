@@ -83,13 +83,16 @@ async fn work_through(
 
 async fn withdraw(hub: &Arc<Hub>, key: AskKey, expect: Seq) -> Result<(), LedgerError> {
     let Some(record) = hub.ledger.ask(&key).await?.filter(|record| record.seq == expect) else { return Ok(()) };
-    let why = match tokio::time::timeout(LABEL_DEADLINE, history::how_it_ended(hub, &record)).await {
+    let ended = match tokio::time::timeout(LABEL_DEADLINE, history::how_it_ended(hub, &record)).await {
         Ok(history::Ended::StillPending) => return Ok(()),
-        Ok(history::Ended::As(why)) => why,
-        Ok(history::Ended::Unknown) | Err(_) => Why::Elsewhere { label: None },
+        Ok(history::Ended::Ours) => record.life.clone().found_ours().map(|life| (life, "settled")),
+        Ok(history::Ended::As(why)) => record.life.clone().withdrawn(why).map(|life| (life, "withdrawn")),
+        Ok(history::Ended::Unknown) | Err(_) => {
+            record.life.clone().withdrawn(Why::Elsewhere { label: None }).map(|life| (life, "withdrawn"))
+        }
     };
-    let Ok(life) = record.life.clone().withdrawn(why) else { return Ok(()) };
-    advance(hub, &record, life, "withdrawn").await
+    let Ok((life, event)) = ended else { return Ok(()) };
+    advance(hub, &record, life, event).await
 }
 
 async fn reopen(hub: &Arc<Hub>, key: &AskKey, expect: Seq, note: Note) -> Result<(), LedgerError> {

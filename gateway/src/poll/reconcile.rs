@@ -86,9 +86,7 @@ fn oldest_first(asks: &[Listed]) -> Vec<&Listed> {
 fn came_back(life: &Life) -> Option<Note> {
     let note = match life {
         // It was accepted without an error, and the agent still waits: no model took it.
-        Life::Settled { outcome: Outcome::Ours { claim, error: None } } => {
-            Note::NotConsumed { label: claim.label.clone() }
-        }
+        Life::Settled { outcome: Outcome::Ours { claim, error: None } } => Note::NotConsumed { claim: claim.clone() },
         Life::Settled { outcome: Outcome::Ours { claim, error: Some(error) } } => {
             Note::Undone { label: claim.label.clone(), error: error.clone() }
         }
@@ -204,7 +202,7 @@ mod tests {
         let table = [
             (
                 Life::Settled { outcome: Outcome::Ours { claim: claim(), error: None } },
-                Some(Note::NotConsumed { label: "Yes".into() }),
+                Some(Note::NotConsumed { claim: claim() }),
             ),
             (
                 Life::Settled { outcome: Outcome::Ours { claim: claim(), error: Some("boom".into()) } },

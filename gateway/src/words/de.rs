@@ -67,15 +67,18 @@ impl Words for German {
                 quoted(label),
                 quoted(error)
             ),
-            Note::NotDelivered { label } => {
-                format!("⚠️ Deine Antwort {} kam nicht bei der App an. Bitte versuche es noch einmal.", quoted(label))
+            Note::NotDelivered { claim } => {
+                format!(
+                    "⚠️ Deine Antwort {} kam nicht bei der App an. Bitte versuche es noch einmal.",
+                    quoted(&claim.label)
+                )
             }
             Note::ButtonRefused { label } => {
                 format!("⚠️ Die App nimmt {} von hier nicht an. Bitte antworte auf anderem Weg.", quoted(label))
             }
-            Note::NotConsumed { label } => format!(
+            Note::NotConsumed { claim } => format!(
                 "⚠️ Die App hat {} angenommen, aber ihr Agent hat es nicht verwendet; die Frage ist wieder offen. Ist dort ein Modell eingerichtet?",
-                quoted(label)
+                quoted(&claim.label)
             ),
             Note::Reopened => "⚠️ Die App stellt diese Frage noch einmal.".to_owned(),
             Note::TapsMayBeLost => {

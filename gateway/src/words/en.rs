@@ -65,15 +65,15 @@ impl Words for English {
                 quoted(label),
                 quoted(error)
             ),
-            Note::NotDelivered { label } => {
-                format!("⚠️ Your answer {} could not be brought to the app. Please try again.", quoted(label))
+            Note::NotDelivered { claim } => {
+                format!("⚠️ Your answer {} could not be brought to the app. Please try again.", quoted(&claim.label))
             }
             Note::ButtonRefused { label } => {
                 format!("⚠️ The app does not take {} from here. Please answer another way.", quoted(label))
             }
-            Note::NotConsumed { label } => format!(
+            Note::NotConsumed { claim } => format!(
                 "⚠️ The app took {} but its agent did not use it, so the question is open again. Is its model configured?",
-                quoted(label)
+                quoted(&claim.label)
             ),
             Note::Reopened => "⚠️ The app asks this again.".to_owned(),
             Note::TapsMayBeLost => {
