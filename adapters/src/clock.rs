@@ -24,7 +24,7 @@ impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "this is the one file that reads the wall clock")]
     fn unix_millis(&self) -> i64 {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX).saturating_add(faults::clock_offset_millis())
     }
 
     #[expect(clippy::disallowed_methods, reason = "this is the one file that reads the monotonic clock")]

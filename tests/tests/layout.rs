@@ -11,14 +11,15 @@ use serde_json::Value;
 const LONG: usize = 500;
 
 /// Our crates, and which of ours each may depend on.
-const TABLE: [(&str, &[&str]); 7] = [
+const TABLE: [(&str, &[&str]); 8] = [
     ("asks", &[]),
+    ("faults", &[]),
     ("config", &["asks"]),
-    ("store", &["asks"]),
-    ("adapters", &["asks"]),
+    ("store", &["asks", "faults"]),
+    ("adapters", &["asks", "faults"]),
     ("sim", &["asks"]),
-    ("gateway", &["adapters", "asks", "config", "sim", "store"]),
-    ("tests", &["adapters", "asks", "config", "gateway", "sim", "store"]),
+    ("gateway", &["adapters", "asks", "config", "faults", "sim", "store"]),
+    ("tests", &["adapters", "asks", "config", "faults", "gateway", "sim", "store"]),
 ];
 
 /// Libraries that few may name: the library, who may use it, and who may for their tests.
