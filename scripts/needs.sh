@@ -33,3 +33,8 @@ need_browser() {
     if command -v chromedriver >/dev/null 2>&1 && command -v chromium >/dev/null 2>&1; then return 0; fi
     apt chromium chromium-driver
 }
+
+need_strace() {
+    if command -v strace >/dev/null 2>&1; then return 0; fi
+    apt strace
+}

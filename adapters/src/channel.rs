@@ -37,6 +37,22 @@ pub struct CardView {
     pub buttons: Vec<ViewButton>,
     /// The hand-off: label and web address.
     pub link: Option<(String, String)>,
+    /// How much it deserves to disturb somebody.
+    pub urgency: Urgency,
+}
+
+/// How much a card deserves to disturb somebody, for channels that make a sound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Urgency {
+    /// It waits for an answer.
+    #[default]
+    Waiting,
+    /// It waits for an answer, in its person's quiet hours.
+    Quiet,
+    /// Something is under way and will change by itself.
+    Passing,
+    /// It is over.
+    Over,
 }
 
 /// One button to show.
@@ -61,10 +77,8 @@ impl Debug for ViewButton {
 pub struct Capabilities {
     /// The longest button label, in the platform's own unit.
     pub label_limit: usize,
-    /// Whether a sent message can be changed.
-    pub edits: bool,
-    /// For how long the platform keeps a tap that nobody fetched; `None` if it never does.
-    pub keeps_taps: Option<Duration>,
+    /// Whether a card has room for what a button would send. Where it has none, such a button is not offered.
+    pub shows_content: bool,
 }
 
 /// Why a platform did not do what it was asked, as what to do next.
@@ -180,6 +194,12 @@ pub trait Desk: Debug + Send + Sync + 'static {
     /// Takes a press. Returns only when its claim is durable (or refused), so the caller confirms the update to the
     /// platform after this and not before.
     async fn press(&self, press: Press) -> Reply;
+
+    /// What a person is told whose press takes long to record: it promises nothing yet.
+    fn still_saving(&self, language: Option<&str>) -> String;
+
+    /// What that person is told once it is recorded.
+    fn recorded(&self, language: Option<&str>) -> String;
 
     /// Takes a text or command. Returns an answer for that place, if there is one.
     async fn said(&self, said: Said) -> Option<String>;

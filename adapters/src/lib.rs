@@ -5,6 +5,8 @@
 pub mod channel;
 pub mod channels;
 pub mod clock;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 pub mod http;
 pub mod source;
 pub mod sources;

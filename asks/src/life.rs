@@ -34,6 +34,9 @@ pub struct Claim {
     pub place: Place,
     /// When it was pressed.
     pub at: UnixMillis,
+    /// The whole answer, where it was given on the answer page and not by a button.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response: Option<serde_json::Value>,
 }
 
 /// Why a claimed answer has not been sent yet.
@@ -118,6 +121,8 @@ pub enum Why {
     Forbidden,
     /// Its conversation does not exist any more; never posted again.
     Gone,
+    /// Its source asks something else under the same id; that has a card of its own.
+    Replaced,
 }
 
 impl Why {
@@ -388,6 +393,7 @@ mod tests {
             actor_name: None,
             place: Place::Telegram { chat: 7, topic: None },
             at: 1,
+            response: None,
         }
     }
 

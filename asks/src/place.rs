@@ -60,6 +60,8 @@ pub enum Place {
     DiscordChannel(u64),
     /// An ntfy topic.
     Ntfy(String),
+    /// A browser that takes notifications for somebody, by the id it was given when it began to.
+    Web(String),
 }
 
 /// Why a text is not a place or a person.
@@ -75,6 +77,7 @@ impl Place {
             Self::Telegram { .. } => ChannelKind::Telegram,
             Self::DiscordUser(_) | Self::DiscordChannel(_) => ChannelKind::Discord,
             Self::Ntfy(_) => ChannelKind::Ntfy,
+            Self::Web(_) => ChannelKind::Web,
         }
     }
 
@@ -83,7 +86,7 @@ impl Place {
     pub const fn is_direct(&self) -> bool {
         match self {
             Self::Telegram { chat, .. } => *chat > 0,
-            Self::DiscordUser(_) | Self::Ntfy(_) => true,
+            Self::DiscordUser(_) | Self::Ntfy(_) | Self::Web(_) => true,
             Self::DiscordChannel(_) => false,
         }
     }
@@ -94,7 +97,8 @@ impl Place {
         match self {
             Self::Telegram { chat, .. } if *chat > 0 => Some(Actor::Telegram(*chat)),
             Self::DiscordUser(id) => Some(Actor::Discord(*id)),
-            _ => None,
+            Self::Ntfy(_) | Self::Web(_) => Some(Actor::Owner),
+            Self::Telegram { .. } | Self::DiscordChannel(_) => None,
         }
     }
 
@@ -107,6 +111,7 @@ impl Place {
             Self::DiscordUser(id) => format!("discord:user:{id}"),
             Self::DiscordChannel(id) => format!("discord:channel:{id}"),
             Self::Ntfy(topic) => format!("ntfy:{topic}"),
+            Self::Web(browser) => format!("web:{browser}"),
         }
     }
 }
@@ -150,6 +155,9 @@ impl FromStr for Place {
                     Err(PlaceError("an ntfy topic is 1 to 64 letters, digits, - or _".to_owned()))
                 }
             }
+            "web" if !rest.is_empty() && rest.len() <= 64 && rest.bytes().all(|b| b.is_ascii_alphanumeric()) => {
+                Ok(Self::Web(rest.to_owned()))
+            }
             _ => Err(unknown()),
         }
     }
@@ -191,13 +199,15 @@ pub struct MessageRef {
     pub id: String,
 }
 
-/// A person who presses, as the platform names them. The text form is `telegram:ID` or `discord:ID`.
+/// A person who presses, as the platform names them. The text form is `telegram:ID`, `discord:ID` or `owner`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Actor {
     /// A Telegram user.
     Telegram(i64),
     /// A Discord user.
     Discord(u64),
+    /// The account's own person, known by what only that person was given: a page's session, a notification's action.
+    Owner,
 }
 
 impl FromStr for Actor {
@@ -214,6 +224,7 @@ impl FromStr for Actor {
                 }
             }
             Some(("discord", id)) => Ok(Self::Discord(snowflake(id, text)?)),
+            None if text == "owner" => Ok(Self::Owner),
             _ => Err(PlaceError(format!("`{text}` is no person; write telegram:ID or discord:ID"))),
         }
     }
@@ -224,6 +235,7 @@ impl fmt::Display for Actor {
         match self {
             Self::Telegram(id) => write!(f, "telegram:{id}"),
             Self::Discord(id) => write!(f, "discord:{id}"),
+            Self::Owner => f.write_str("owner"),
         }
     }
 }

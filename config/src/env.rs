@@ -14,10 +14,11 @@ use crate::reader::parse_value;
 /// What every variable of ours starts with.
 const PREFIX: &str = "ASKGATE_";
 /// The sections there are.
-const SECTIONS: [&str; 10] =
-    ["server", "store", "secrets", "sources", "telegram", "discord", "ntfy", "accounts", "groups", "log"];
+const SECTIONS: [&str; 11] =
+    ["server", "store", "secrets", "sources", "telegram", "discord", "ntfy", "web", "accounts", "groups", "log"];
 /// The keys that have a `*_file` twin.
-const SECRETS: [&str; 6] = ["token", "refresh_token", "password", "key", "admin_token", "webhook_secret"];
+const SECRETS: [&str; 7] =
+    ["token", "refresh_token", "password", "key", "previous_key", "admin_token", "webhook_secret"];
 
 /// Which variable set a key: `telegram.token` -> `ASKGATE_TELEGRAM__TOKEN`.
 pub(crate) type Origins = BTreeMap<String, String>;

@@ -5,6 +5,7 @@
 //! | `load` | the edge: reads the files, puts the layers on top of each other |
 //! | `env` | the layer of `ASKGATE_<SECTION>__<KEY>` |
 //! | `reader` | walks the merged tables, notes which keys are known, reports the others |
+//! | `hours` | quiet hours and the time of a digest, by the clock on a person's wall |
 //! | `values` | the types that several sections share: names, addresses, durations, choices |
 //! | `sections` | one file per section, each with a `validate` that makes the typed section |
 //! | `problem` | what is wrong, where, and how to fix it |
@@ -14,6 +15,7 @@
 //! (`Reported`, which only a recorded problem can make), so a section is either complete or refused with a reason.
 
 mod env;
+mod hours;
 mod load;
 mod nearest;
 mod problem;
@@ -22,18 +24,21 @@ mod secret;
 mod sections;
 mod values;
 
+pub use hours::{DailyTime, HoursError, QuietHours, Zone};
 pub use load::{Loaded, Refused, load, reread};
 pub use problem::Problem;
 pub use secret::{SealingKey, Secret};
 pub use sections::Config;
-pub use sections::account::{AccountConfig, Credential, LANGUAGES, Language};
-pub use sections::discord::DiscordConfig;
+pub use sections::account::{AccountConfig, Credential, LANGUAGES, Language, LockScreen};
+pub use sections::discord::{DiscordConfig, DiscordMode};
 pub use sections::group::{GroupConfig, Privacy};
 pub use sections::handoff::HandoffUrl;
 pub use sections::log::{LogConfig, LogFormat};
+pub use sections::ntfy::NtfyConfig;
 pub use sections::proxies::Network;
 pub use sections::secrets::SecretsConfig;
 pub use sections::server::ServerConfig;
 pub use sections::source::{Headers, SignIn, SourceConfig, SourceKind};
 pub use sections::store::StoreConfig;
-pub use sections::telegram::TelegramConfig;
+pub use sections::telegram::{TelegramConfig, TelegramMode};
+pub use sections::web::WebConfig;

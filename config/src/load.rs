@@ -181,11 +181,12 @@ mod tests {
             "(telegram|discord|discord:user|discord:channel|ntfy)?:?-?[0-9]{0,22}(/[0-9]*)?".prop_map(Value::String),
             "https?://[a-z.\\[:\\]0-9@?#{}]{0,12}".prop_map(Value::String),
             "[0-9]{0,20}(ms|s|m|d|y)?".prop_map(Value::String),
+            "[0-2]?[0-9]:[0-9]{2}(-[0-2][0-9]:[0-9]{2})?( Europe/Berlin)?".prop_map(Value::String),
             Just(Value::String("app".into())),
         ];
-        let keys = "server|store|secrets|sources|telegram|discord|ntfy|accounts|groups|log|name|url|handoff_url|headers|\
+        let keys = "server|store|secrets|sources|telegram|discord|ntfy|web|accounts|groups|log|name|url|handoff_url|headers|\
                     token|token_file|email|password|deliver|place|approvers|kind|key|retention|listen|trusted_proxies|\
-                    public_key|source|[a-z]{0,9}";
+                    public_key|source|quiet_hours|zone|digest|votes|mode|contact|[a-z]{0,9}";
         leaf.prop_recursive(5, 60, 6, move |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..4).prop_map(Value::Array),
@@ -210,7 +211,7 @@ mod tests {
         #[test]
         fn no_value_anywhere_makes_it_panic(
             pairs in prop::collection::vec(
-                ("server|store|secrets|sources|telegram|discord|ntfy|accounts|groups|log", any_value()), 0..8),
+                ("server|store|secrets|sources|telegram|discord|ntfy|web|accounts|groups|log", any_value()), 0..8),
             env in prop::collection::vec(("ASKGATE_[A-Z0-9_]{0,20}", any::<String>()), 0..4),
         ) {
             let table: Table = pairs.into_iter().collect();

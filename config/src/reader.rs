@@ -107,6 +107,22 @@ impl Item<'_> {
         }
     }
 
+    /// The value as yes or no.
+    pub(crate) fn flag(&self) -> Result<bool, Reported> {
+        match self.structured().as_ref() {
+            Value::Boolean(flag) => Ok(*flag),
+            other => Err(self.report(format!("is {}, not true or false", a_type(other)), "write true or false")),
+        }
+    }
+
+    /// The value through `parse`, or each of them where it is a list.
+    pub(crate) fn one_or_each<T>(&self, parse: impl Fn(&Item<'_>) -> Result<T, Reported>) -> Result<Vec<T>, Reported> {
+        match self.structured().as_ref() {
+            Value::Array(_) => self.each(parse),
+            _ => Ok(vec![parse(self)?]),
+        }
+    }
+
     /// The list's items, each through `parse`; all of them are read before the first failure is returned.
     pub(crate) fn each<T>(&self, parse: impl Fn(&Item<'_>) -> Result<T, Reported>) -> Result<Vec<T>, Reported> {
         let values: Vec<Cow<'_, Value>> = match self.structured() {

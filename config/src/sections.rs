@@ -8,6 +8,7 @@ pub(crate) mod discord;
 pub(crate) mod group;
 pub(crate) mod handoff;
 pub(crate) mod log;
+pub(crate) mod ntfy;
 pub(crate) mod proxies;
 pub(crate) mod secrets;
 pub(crate) mod server;
@@ -15,11 +16,13 @@ pub(crate) mod source;
 pub(crate) mod store;
 pub(crate) mod telegram;
 mod twins;
+pub(crate) mod web;
 
 use std::collections::BTreeSet;
 use std::slice;
 
 use asks::ids::{AccountName, SourceName};
+use asks::place::ChannelKind;
 use toml::{Table, Value};
 
 use crate::problem::Reported;
@@ -28,11 +31,16 @@ use account::AccountConfig;
 use discord::DiscordConfig;
 use group::GroupConfig;
 use log::LogConfig;
+use ntfy::NtfyConfig;
 use secrets::SecretsConfig;
 use server::ServerConfig;
 use source::SourceConfig;
 use store::StoreConfig;
 use telegram::TelegramConfig;
+use web::WebConfig;
+
+/// The channels whose places a file can name. A browser names its own.
+const CHANNELS: [ChannelKind; 3] = [ChannelKind::Telegram, ChannelKind::Discord, ChannelKind::Ntfy];
 
 /// The whole configuration, checked: names are unique, and every reference leads somewhere.
 #[derive(Debug, Clone)]
@@ -49,6 +57,10 @@ pub struct Config {
     pub telegram: Option<TelegramConfig>,
     /// `[discord]`, if asks are shown there.
     pub discord: Option<DiscordConfig>,
+    /// `[ntfy]`, if notifications go to phones.
+    pub ntfy: Option<NtfyConfig>,
+    /// `[web]`: askgate's own pages for people.
+    pub web: WebConfig,
     /// `[[accounts]]`: the people known from the file.
     pub accounts: Vec<AccountConfig>,
     /// `[[groups]]`: the shared places.
@@ -78,9 +90,11 @@ impl Config {
         let store = root.section("store", StoreConfig::validate);
         let secrets = root.section("secrets", SecretsConfig::validate);
         let sources = root.sections("sources", |section| SourceConfig::validate(section, &outline));
-        let telegram = root.optional_section("telegram", TelegramConfig::validate);
-        let discord = root.optional_section("discord", DiscordConfig::validate);
-        let ntfy = root.later("ntfy");
+        let telegram = root.optional_section("telegram", |section| TelegramConfig::validate(section, &outline));
+        let discord = root.optional_section("discord", |section| DiscordConfig::validate(section, &outline));
+        let ntfy = root.optional_section("ntfy", NtfyConfig::validate);
+        let public_url = server.as_ref().ok().and_then(|server| server.public_url.as_ref());
+        let web = root.section("web", |section| WebConfig::validate(section, public_url));
         let accounts = root.sections("accounts", |section| AccountConfig::validate(section, &outline));
         let groups = root.sections("groups", |section| GroupConfig::validate(section, &outline));
         let log = root.section("log", LogConfig::validate);
@@ -89,8 +103,12 @@ impl Config {
         warn_of_idleness(&root, &outline);
         let distinct = [root.distinct("sources", "name"), root.distinct("accounts", "name")];
         let groups = groups.and_then(|groups| group::unique(&root, groups));
+        let answerable = match (&groups, &accounts) {
+            (Ok(groups), Ok(accounts)) => group::answerable(&root, groups, accounts),
+            _ => Ok(()),
+        };
         distinct.into_iter().collect::<Result<(), _>>()?;
-        ntfy?;
+        answerable?;
         let config = Self {
             server: server?,
             store: store?,
@@ -98,6 +116,8 @@ impl Config {
             sources: sources?,
             telegram: telegram?,
             discord: discord?,
+            ntfy: ntfy?,
+            web: web?,
             accounts: accounts?,
             groups: groups?,
             log: log?,
@@ -116,10 +136,10 @@ pub(crate) struct Outline {
     pub(crate) accounts: BTreeSet<String>,
     /// The accounts that some group shows.
     pub(crate) grouped: BTreeSet<String>,
-    /// Whether there is a `[telegram]`.
-    pub(crate) telegram: bool,
-    /// Whether there is a `[discord]`.
-    pub(crate) discord: bool,
+    /// The channels that have a section.
+    pub(crate) channels: BTreeSet<ChannelKind>,
+    /// Whether there is a `server.public_url`.
+    pub(crate) public_url: bool,
 }
 
 impl Outline {
@@ -138,8 +158,8 @@ impl Outline {
             sources: texts(each("sources", "name")),
             accounts: texts(each("accounts", "name")),
             grouped: texts(each("groups", "accounts").into_iter().filter_map(Value::as_array).flatten().collect()),
-            telegram: table.contains_key("telegram"),
-            discord: table.contains_key("discord"),
+            channels: CHANNELS.into_iter().filter(|channel| table.contains_key(channel.as_str())).collect(),
+            public_url: table.get("server").is_some_and(|server| server.get("public_url").is_some()),
         }
     }
 }
@@ -149,11 +169,11 @@ fn warn_of_idleness(root: &Section<'_>, outline: &Outline) {
     if !root.has("sources") {
         root.warn("sources", "are missing, so there is nothing to ask for", "add [[sources]] with name, kind and url");
     }
-    if !outline.telegram && !outline.discord {
+    if outline.channels.is_empty() {
         root.warn(
             "telegram",
-            "and discord are missing, so no ask is shown",
-            "add [telegram] or [discord] with a token",
+            "is missing, and so are discord and ntfy: no ask is shown",
+            "add [telegram] or [discord] with a token, or [ntfy]",
         );
     }
 }

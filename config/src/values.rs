@@ -1,5 +1,6 @@
 //! The types that several sections share: names, addresses, durations, choices, and what a header can carry.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use asks::place::{Actor, ChannelKind, Place, PlaceError};
@@ -62,6 +63,19 @@ pub(crate) fn interval(item: &Item<'_>) -> Result<Duration, Reported> {
     }
 }
 
+/// True or false.
+pub(crate) fn flag(item: &Item<'_>) -> Result<bool, Reported> {
+    item.flag()
+}
+
+/// A whole number within `range`.
+pub(crate) fn whole(item: &Item<'_>, range: RangeInclusive<u64>) -> Result<u64, Reported> {
+    item.number().filter(|number| range.contains(number)).ok_or_else(|| {
+        let what = format!("is no whole number from {} to {}", range.start(), range.end());
+        item.report(what, format!("write one, such as {}", range.start()))
+    })
+}
+
 /// The base address of a server; plain http beyond this machine is a warning.
 pub(crate) fn address(item: &Item<'_>) -> Result<Url, Reported> {
     let url = web_url(item.text()?).map_err(|flaw| item.flawed(flaw))?;
@@ -121,23 +135,23 @@ pub(crate) fn is_localhost(name: &str) -> bool {
 /// A place whose channel is configured.
 pub(crate) fn place(item: &Item<'_>, outline: &Outline) -> Result<Place, Reported> {
     let place: Place = item.text()?.parse().map_err(|error| unreadable(item, &error))?;
-    let ready = match place.channel() {
-        ChannelKind::Telegram => outline.telegram,
-        ChannelKind::Discord => outline.discord,
-        ChannelKind::Ntfy | ChannelKind::Web => {
-            return Err(item.report("names a channel that is not yet supported", "remove it"));
-        }
-    };
-    if ready {
+    let channel = place.channel();
+    if outline.channels.contains(&channel) {
         return Ok(place);
     }
-    let channel = place.channel();
-    Err(item.report(format!("is on {channel}, which is not configured"), format!("add [{channel}] with its token")))
+    let fix = match channel {
+        ChannelKind::Ntfy => format!("add [{channel}]; it may be empty"),
+        _ => format!("add [{channel}] with its token"),
+    };
+    Err(item.report(format!("is on {channel}, which is not configured"), fix))
 }
 
 /// A person who may answer.
 pub(crate) fn actor(item: &Item<'_>) -> Result<Actor, Reported> {
-    item.text()?.parse().map_err(|error| unreadable(item, &error))
+    match item.text()?.parse().map_err(|error| unreadable(item, &error))? {
+        Actor::Owner => Err(item.report("is no person on a platform", "write \"telegram:ID\" or \"discord:ID\"")),
+        actor => Ok(actor),
+    }
 }
 
 /// What a header can carry as a bearer: visible ASCII without spaces.

@@ -4,6 +4,9 @@ use std::io;
 
 use config::{Refused, load};
 
+#[path = "broken/rules.rs"]
+mod rules;
+
 /// Problems of a file, or its warnings where it loads, as lines.
 fn printed(text: &str) -> io::Result<Vec<String>> {
     let folder = tempfile::tempdir()?;
@@ -203,20 +206,6 @@ fn settings_of_later_versions_are_refused_by_name() {
             instead("kind = \"terreno\"", "kind = \"agentfootprint\""),
             &["sources[0].kind: \"agentfootprint\" is not yet supported; write \"terreno\""],
         ),
-        (with(TELEGRAM, "mode = \"webhook\""), &["telegram.mode: \"webhook\" is not yet supported; write \"polling\""]),
-        (
-            with("[discord]", "mode = \"interactions\""),
-            &["discord.mode: \"interactions\" is not yet supported; write \"gateway\""],
-        ),
-        (format!("{GOOD}\n[ntfy]\nurl = \"https://ntfy.sh\""), &["ntfy: is not yet supported; remove it"]),
-        (
-            instead(DELIVER, "deliver = [\"ntfy:topic\"]"),
-            &["accounts[0].deliver[0]: names a channel that is not yet supported; remove it"],
-        ),
-        (
-            with(DELIVER, "quiet_hours = \"22:00-07:00 Europe/Berlin\""),
-            &["accounts[0].quiet_hours: is not yet supported; remove it"],
-        ),
         (
             format!("{GOOD}\n[store]\nurl = \"postgres://u:p@db/askgate\""),
             &["store.url: is not yet supported; remove it"],
@@ -347,6 +336,24 @@ fn warnings_do_not_stop_a_start() {
         (
             instead("[\"telegram:7\"]", "[\"telegram:7\", \"telegram:007\"]"),
             "accounts[0].deliver: names telegram:7 twice; one card is shown there; remove one of the two",
+        ),
+        (
+            with(DELIVER, "quiet_hours = \"07:00-07:00 UTC\""),
+            "accounts[0].quiet_hours: ends when it begins, so it is never quiet; give it another end, or remove it",
+        ),
+        (
+            with(DELIVER, "quiet_hours = [\"07:00-19:00 UTC\", \"19:00-07:00 UTC\"]"),
+            "accounts[0].quiet_hours: leaves no minute of the day, so nothing ever rings; leave some out, unless that is meant",
+        ),
+        (
+            with(DELIVER, "remind_most = 2"),
+            "accounts[0].remind_most: counts only beside remind_after; add remind_after = \"2h\", or remove it",
+        ),
+        (
+            with_group(
+                "place = \"telegram:-1\"\naccounts = [\"me\"]\napprovers = [\"telegram:7\", \"discord:8\"]\nvotes = 2",
+            ),
+            "groups[0].votes: is 2, and 1 of the approvers are on telegram, where telegram:-1 is; name more of them there, or show the same asks to the others in another of the [[groups]]",
         ),
         (
             format!("{GOOD}\n[[accounts]]\nname = \"twin\"\nsource = \"app\"\ntoken = \"t\"\ndeliver = []"),

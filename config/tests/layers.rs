@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use asks::ask::Surface;
-use config::{Credential, Loaded, Refused, Secret, SignIn, load, reread};
+use config::{Credential, DiscordMode, Loaded, LockScreen, Refused, Secret, SignIn, TelegramMode, load, reread};
 
 const FILE: &str = r#"
 [server]
@@ -117,6 +117,58 @@ fn the_environment_wins_and_is_typed_by_its_key() {
 }
 
 #[test]
+fn the_later_settings_come_from_the_environment_too() {
+    let folder = folder("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n").expect("a folder");
+    let env = [
+        ("ASKGATE_SERVER__ADMIN_LISTEN", "127.0.0.1:9090"),
+        ("ASKGATE_SERVER__PUBLIC_URL", "https://ask.example.com/gate"),
+        ("ASKGATE_SECRETS__KEY", "HR4fAAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxw="),
+        ("ASKGATE_SECRETS__PREVIOUS_KEY_FILE", "secrets/bot"),
+        ("ASKGATE_TELEGRAM__TOKEN", "1:abc"),
+        ("ASKGATE_TELEGRAM__MODE", "webhook"),
+        ("ASKGATE_TELEGRAM__WEBHOOK_SECRET", "hook"),
+        ("ASKGATE_DISCORD__TOKEN", "abc"),
+        ("ASKGATE_DISCORD__MODE", "interactions"),
+        ("ASKGATE_DISCORD__PUBLIC_KEY", "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"),
+        ("ASKGATE_NTFY__URL", "http://127.0.0.1:80"),
+        ("ASKGATE_WEB__ENABLED", "false"),
+        ("ASKGATE_SOURCES__0__LINK", "false"),
+        ("ASKGATE_SOURCES__0__LABEL", "My app"),
+        ("ASKGATE_ACCOUNTS__0__DELIVER", "['ntfy:topic']"),
+        ("ASKGATE_ACCOUNTS__0__QUIET_HOURS", "['22:00-07:00', '12:00-13:00 Europe/Berlin']"),
+        ("ASKGATE_ACCOUNTS__0__DIGEST", "08:00"),
+        ("ASKGATE_ACCOUNTS__0__REMIND_AFTER", "2h"),
+        ("ASKGATE_ACCOUNTS__0__REMIND_MOST", "5"),
+        ("ASKGATE_ACCOUNTS__0__LOCK_SCREEN", "title"),
+        (
+            "ASKGATE_GROUPS",
+            "[{ place = 'telegram:-5', accounts = ['me'], approvers = ['telegram:9', 'telegram:8'], destructive_votes = 2 }]",
+        ),
+    ];
+    let loaded = loaded(folder.path(), &env).expect("good");
+    let config = &loaded.config;
+    assert_eq!(loaded.warnings, []);
+    assert_eq!(config.server.admin_listen, Some("127.0.0.1:9090".parse().expect("a socket")));
+    let keys = [&config.secrets.key, &config.secrets.previous_key];
+    assert_eq!(keys.map(|key| key.as_ref().map(|key| key.expose()[3])), [Some(0), Some(3)]);
+    assert_eq!(config.telegram.as_ref().map(|telegram| telegram.mode), Some(TelegramMode::Webhook));
+    assert_eq!(config.discord.as_ref().map(|discord| discord.mode), Some(DiscordMode::Interactions));
+    assert_eq!(config.ntfy.as_ref().map(|ntfy| ntfy.url.as_str()), Some("http://127.0.0.1/"));
+    assert!(!config.web.enabled);
+    assert_eq!(config.web.contact.as_deref(), Some("https://ask.example.com/gate"));
+    assert_eq!((config.sources[0].link, config.sources[0].label.as_str()), (false, "My app"));
+    let me = &config.accounts[0];
+    let quiet = me.quiet_hours.as_ref().map(ToString::to_string);
+    assert_eq!(quiet.as_deref(), Some("22:00-07:00, 12:00-13:00 Europe/Berlin"));
+    assert_eq!(me.digest.as_ref().map(ToString::to_string).as_deref(), Some("08:00 Europe/Berlin"));
+    assert_eq!((me.remind_after, me.remind_most), (Some(Duration::from_hours(2)), 5));
+    assert_eq!((me.lock_screen, me.confirm_destructive), (LockScreen::Title, false));
+    let group = &config.groups[0];
+    assert_eq!((group.votes, group.destructive_votes), (1, 2));
+    assert!(group.requester_may_answer && group.confirm_destructive);
+}
+
+#[test]
 fn what_the_environment_gets_wrong_names_key_and_variable() {
     let folder = folder("1:abc").expect("a folder");
     let env = [
@@ -138,7 +190,7 @@ fn what_the_environment_gets_wrong_names_key_and_variable() {
             "telegram.tokn: is no key that askgate knows (set by ASKGATE_TELEGRAM__TOKN); did you mean `token`?",
             "accounts[0].deliver: is text, not a list (set by ASKGATE_ACCOUNTS__0__DELIVER); write a list, such as [\"...\"]",
             "accounts[0].language: `fr` is not known here (set by ASKGATE_ACCOUNTS__0__LANGUAGE); write \"en\" or \"de\"",
-            "nowhere: is no key that askgate knows (set by ASKGATE_NOWHERE__KEY); known here: server, store, secrets, sources, telegram, discord, ntfy, accounts, groups, log",
+            "nowhere: is no key that askgate knows (set by ASKGATE_NOWHERE__KEY); known here: server, store, secrets, sources, telegram, discord, ntfy, web, accounts, groups, log",
         ]
     );
 }
@@ -149,7 +201,10 @@ fn no_secret_shows_in_debug_output_or_in_a_refusal() {
     let key = "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LXNlY3I=";
     let env = [
         ("ASKGATE_SECRETS__KEY", key),
+        ("ASKGATE_SECRETS__PREVIOUS_KEY", "cHJldmlvdXMtcHJldmlvdXMtcHJldmlvdXMtcHJldmk="),
         ("ASKGATE_TELEGRAM__WEBHOOK_SECRET", "hook-secret"),
+        ("ASKGATE_NTFY__TOKEN", "ntfy-secret"),
+        ("ASKGATE_SERVER__PUBLIC_URL", "https://ask.example.com"),
         ("ASKGATE_DISCORD__TOKEN", "discord-secret"),
         ("ASKGATE_SERVER__ADMIN_TOKEN", "admin-secret"),
         ("ASKGATE_SOURCES__0__HEADERS__X_KEY", "header-secret"),
@@ -158,11 +213,12 @@ fn no_secret_shows_in_debug_output_or_in_a_refusal() {
         ("ASKGATE_ACCOUNTS__1__SOURCE", "app"),
         ("ASKGATE_ACCOUNTS__1__TOKEN", "token-secret"),
         ("ASKGATE_ACCOUNTS__1__REFRESH_TOKEN", "refresh-secret"),
-        ("ASKGATE_ACCOUNTS__1__DELIVER", "[]"),
+        ("ASKGATE_ACCOUNTS__1__DELIVER", "['ntfy:topic-secret']"),
     ];
     let good = loaded(folder.path(), &env).expect("good");
     let shown = format!("{good:?} {good:#?}");
     assert!(!shown.contains("-secret") && !shown.contains(key) && !shown.contains("115, 101, 99"), "{shown}");
+    assert!(!shown.contains("112, 114, 101") && !shown.contains("cHJldmlv"), "{shown}");
     assert!(shown.contains("api.example.com"), "it does show the rest");
 
     // Secrets in the wrong place, of the wrong shape or beside a mistake.

@@ -7,7 +7,37 @@
 /// Every named point, in the order in which an ask passes them.
 ///
 /// A name says what has just been done, so that "killed at" reads as a sentence.
-pub const POINTS: &[&str] = &[];
+pub const POINTS: &[&str] = &[
+    "resume.all-unclear",
+    "ask.recorded",
+    "announce.sending-saved",
+    "announce.sent",
+    "announce.shown-saved",
+    "claim.durable",
+    "telegram.acknowledged",
+    "telegram.batch-handled",
+    "discord.acknowledged",
+    "turn.posted",
+    "turn.try-counted",
+    "reply.expected",
+    "move.saved",
+    "poll.withdrawn",
+    "poll.reopened",
+    "revise.sent",
+    "revise.saved",
+    "notice.sending-saved",
+    "notice.sent",
+    "store.batch-applied",
+    "store.flushed",
+    "store.synced",
+    "store.answered",
+    "store.doubt-noted",
+    "store.doubt-undone",
+    "store.reopened",
+];
+
+/// Those of [`POINTS`] that are passed only when a disk fails: the tests of `store` end a process there.
+pub const DISK_POINTS: &[&str] = &["store.doubt-noted", "store.doubt-undone", "store.reopened"];
 
 /// Ends the process here, as `kill -9` would, if the environment says so: `ASKGATE_CRASH_AT=name`, or `name:3` for the third
 /// time that the point is passed.

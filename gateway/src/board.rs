@@ -7,9 +7,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use asks::ids::SourceName;
+use asks::ids::{AskKey, SourceName};
 use asks::place::{ChannelKind, Place};
 use serde::Serialize;
+
+/// How many undelivered cards are named; more are counted only.
+const MOST_UNDELIVERED: usize = 100;
 
 /// How one part is doing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -46,12 +49,15 @@ pub struct Report {
     pub parts: BTreeMap<String, Health>,
     /// Places that cannot be reached, and why; asks are not shown there until they show a sign of life.
     pub parked: BTreeMap<String, String>,
+    /// Cards that a platform refused or never confirmed, as `ask at place`, and why.
+    pub undelivered: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Default)]
 struct State {
     parts: BTreeMap<String, Health>,
-    parked: BTreeMap<String, String>,
+    parked: BTreeMap<Place, String>,
+    undelivered: BTreeMap<String, String>,
     stopping: bool,
 }
 
@@ -96,15 +102,49 @@ impl Board {
 
     /// A place cannot be reached.
     pub fn park(&self, place: &Place, why: &str) {
-        if self.state().parked.insert(place.to_string(), why.to_owned()).as_deref() != Some(why) {
+        if self.state().parked.insert(place.clone(), why.to_owned()).as_deref() != Some(why) {
             tracing::warn!(%place, "cannot reach {place}: {why}; its cards wait for a sign of life there");
         }
     }
 
     /// A place can be reached again.
     pub fn unpark(&self, place: &Place) {
-        if self.state().parked.remove(&place.to_string()).is_some() {
+        if self.state().parked.remove(place).is_some() {
             tracing::info!(%place, "{place} can be reached again");
+        }
+    }
+
+    /// Why a place cannot be reached, if it cannot.
+    #[must_use]
+    pub fn parked(&self, place: &Place) -> Option<String> {
+        self.state().parked.get(place).cloned()
+    }
+
+    /// A card was refused, or nobody knows whether it arrived.
+    pub fn undelivered(&self, ask: &AskKey, place: &Place, why: &str) {
+        let mut state = self.state();
+        if state.undelivered.len() < MOST_UNDELIVERED {
+            state.undelivered.insert(format!("{ask} at {place}"), why.to_owned());
+        }
+    }
+
+    /// Whether a card at a place was refused or may be missing.
+    #[must_use]
+    pub fn misses_something(&self, place: &Place) -> bool {
+        let state = self.state();
+        // Mostly there is none, and every tap comes by here.
+        !state.undelivered.is_empty() && {
+            let there = format!(" at {place}");
+            state.undelivered.keys().any(|card| card.ends_with(&there))
+        }
+    }
+
+    /// A card is as it should be.
+    pub fn delivered(&self, ask: &AskKey, place: &Place) {
+        let mut state = self.state();
+        // Mostly there is none, and every card comes by here.
+        if !state.undelivered.is_empty() {
+            state.undelivered.remove(&format!("{ask} at {place}"));
         }
     }
 
@@ -120,7 +160,9 @@ impl Board {
         Report {
             ready: !state.stopping && state.parts.values().all(Health::is_ready),
             parts: state.parts.clone(),
-            parked: state.parked.clone(),
+            // An ntfy topic is a secret, so places are written as in a log.
+            parked: state.parked.iter().map(|(place, why)| (place.to_string(), why.clone())).collect(),
+            undelivered: state.undelivered.clone(),
         }
     }
 

@@ -7,6 +7,8 @@ mod check;
 #[cfg(feature = "demo")]
 mod demo;
 mod doctor;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod healthcheck;
 mod logging;
 mod out;

@@ -6,12 +6,13 @@ use adapters::channel::{Desk, Hearing, Press, Reply, Said};
 use asks::life::{Life, Note};
 use asks::place::{ChannelKind, Place};
 use async_trait::async_trait;
-use store::ledger::{LedgerError, Move, Moved};
+use store::ledger::LedgerError;
 
 use crate::announce;
 use crate::answer;
 use crate::board::{Health, channel_part};
 use crate::hub::Hub;
+use crate::moves::{self, Change};
 use crate::words::Language;
 
 /// The gateway's side of every listener.
@@ -32,6 +33,14 @@ impl FrontDesk {
 impl Desk for FrontDesk {
     async fn press(&self, press: Press) -> Reply {
         answer::press(&self.hub, press).await
+    }
+
+    fn still_saving(&self, language: Option<&str>) -> String {
+        language.and_then(Language::from_code).unwrap_or_default().words().still_saving()
+    }
+
+    fn recorded(&self, language: Option<&str>) -> String {
+        language.and_then(Language::from_code).unwrap_or_default().words().recorded()
     }
 
     async fn said(&self, said: Said) -> Option<String> {
@@ -129,18 +138,7 @@ async fn note_lost_taps(hub: &Arc<Hub>, channel: ChannelKind) -> Result<(), Ledg
             continue;
         }
         let Ok(life) = record.life.clone().noted(Some(Note::TapsMayBeLost)) else { continue };
-        let step = Move {
-            key: record.key.clone(),
-            expect: record.seq,
-            life,
-            kill_button: None,
-            notices: Vec::new(),
-            at: hub.now(),
-            audit: None,
-        };
-        if let Moved::Done(record, _) = hub.ledger.advance(step).await? {
-            announce::touch(hub, &record.key).await?;
-        }
+        moves::make(hub, &record, Change::to(life)).await?;
     }
     Ok(())
 }

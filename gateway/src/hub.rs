@@ -1,9 +1,9 @@
 //! What every task shares: the ledger, the outside world behind its ports, the links, the clock, and the way to stop.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::future::Future;
-use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use adapters::channel::Channel;
 use adapters::clock::SharedClock;
@@ -12,6 +12,8 @@ use asks::ids::{AccountKey, AskKey, SourceName};
 use asks::life::UnixMillis;
 use asks::place::{ChannelKind, Place};
 use config::SourceConfig;
+use rand::Rng as _;
+use rand::rngs::StdRng;
 use store::ledger::Ledger;
 use store::record::{AskRecord, AuditLine};
 use store::token::TokenKey;
@@ -66,10 +68,12 @@ pub struct Hub {
     pub queues: Queues,
     /// When each account is polled next.
     pub calendar: Calendar,
-    /// Places that cannot be reached, and why.
-    pub parked: RwLock<BTreeMap<Place, String>>,
-    /// Asks whose turn is in the hands of a task of this process.
-    pub in_flight: std::sync::Mutex<std::collections::HashSet<AskKey>>,
+    /// Asks whose turn is in the hands of a task of this process, and since when.
+    pub in_flight: Mutex<HashMap<AskKey, Instant>>,
+    /// Accounts of which suddenly many asks were not listed: withdrawn only when the next poll says the same.
+    pub vanishing: Mutex<HashSet<AccountKey>>,
+    /// Keeps things apart that would else happen at one moment.
+    pub random: Mutex<StdRng>,
     /// Whose credential each account has been known to hold, and accounts that suddenly hold somebody else's.
     pub subjects: Subjects,
     /// Every task that must end before the process does.
@@ -120,22 +124,27 @@ impl Hub {
         }
     }
 
+    /// A pause changed by up to a quarter, so that what failed together does not come back together.
+    #[must_use]
+    pub fn jitter(&self, pause: Duration) -> Duration {
+        let factor = self.random.lock().unwrap_or_else(PoisonError::into_inner).random_range(0.75..1.25);
+        pause.mul_f64(factor)
+    }
+
     /// Why a place cannot be reached, if it cannot.
     #[must_use]
     pub fn parked(&self, place: &Place) -> Option<String> {
-        self.parked.read().unwrap_or_else(PoisonError::into_inner).get(place).cloned()
+        self.board.parked(place)
     }
 
     /// Stops sending to a place until it shows a sign of life, or the service starts again.
     pub fn park(&self, place: &Place, why: &str) {
         self.board.park(place, why);
-        self.parked.write().unwrap_or_else(PoisonError::into_inner).insert(place.clone(), why.to_owned());
     }
 
-    /// Sends to a place again. Returns whether it had been parked.
-    pub fn unpark(&self, place: &Place) -> bool {
+    /// Sends to a place again.
+    pub fn unpark(&self, place: &Place) {
         self.board.unpark(place);
-        self.parked.write().unwrap_or_else(PoisonError::into_inner).remove(place).is_some()
     }
 
     /// An audit line about an ask, for an event that no person caused.

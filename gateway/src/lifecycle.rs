@@ -3,6 +3,7 @@
 //! The first SIGTERM or SIGINT ends what is idle at once and gives what is claimed its grace; a second one ends everything.
 //! Shutdown is only a crash with manners: whatever the grace does not finish is taken up at the next start.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ use crate::{http, poll};
 
 /// How often finished asks past their retention are removed.
 const PRUNE_EVERY: Duration = Duration::from_mins(10);
+/// The name under which the ledger keeps where its damaged forerunner was set aside.
+pub const SET_ASIDE: &str = "store/set-aside";
 /// How often the store is looked at.
 const PROBE_EVERY: Duration = Duration::from_secs(5);
 /// The longest a healthy disk takes for a small write.
@@ -51,14 +54,15 @@ pub async fn run(
     drop(config);
     let shutdown_grace = section.shutdown_grace;
     let server = tokio::spawn(http::serve(Arc::clone(&hub), listener, section));
-    hub.spawn(watch_store(Arc::clone(&hub)));
+    supervise(&hub, "second looks", announce::look_again);
+    supervise(&hub, "store watcher", watch_store);
     answer::resume(&hub).await?;
     announce::resume(&hub).await?;
     for channel in hub.channels.values() {
         hub.spawn(listen(Arc::clone(&hub), Arc::clone(channel)));
     }
-    hub.spawn(poll::run(Arc::clone(&hub)));
-    hub.spawn(prune(Arc::clone(&hub), retention));
+    supervise(&hub, "polling", poll::run);
+    supervise(&hub, "retention", move |hub| prune(hub, retention));
 
     stop.soft.cancelled().await;
     hub.board.stopping();
@@ -126,8 +130,34 @@ async fn listen(hub: Arc<Hub>, channel: Arc<dyn Channel>) {
     }
 }
 
+/// Keeps a task running that must not end before the service does: one that panics is reported and started again.
+fn supervise<F>(hub: &Arc<Hub>, part: &'static str, task: impl Fn(Arc<Hub>) -> F + Send + 'static)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let hub = Arc::clone(hub);
+    hub.clone().spawn(async move {
+        loop {
+            // A task of its own, so that a panic ends it and not the service.
+            let ended = tokio::spawn(task(Arc::clone(&hub))).await;
+            if hub.stop.soft.is_cancelled() {
+                return;
+            }
+            let why = if ended.is_err() { "it crashed" } else { "it ended by itself" };
+            tracing::error!(part, "{part} was started again, because {why}; please report this with the log");
+            hub.board.count("askgate_crashes_total");
+            hub.board.report(part, Health::Bad { why: why.to_owned() });
+            if !hub.wait_softly(RESTART_PAUSE).await {
+                return;
+            }
+            hub.board.clear(part);
+        }
+    });
+}
+
 /// Looks whether the store can write, so that readiness tells before a tap has to.
 async fn watch_store(hub: Arc<Hub>) {
+    tell_set_aside(&hub).await;
     loop {
         let health = match tokio::time::timeout(PROBE_DEADLINE, hub.ledger.probe()).await {
             Ok(Ok(())) => Health::Fine,
@@ -140,6 +170,20 @@ async fn watch_store(hub: Arc<Hub>) {
         if !hub.wait_softly(PROBE_EVERY).await {
             return;
         }
+    }
+}
+
+/// Keeps telling of a damaged store that was set aside, also after further starts, until somebody has taken it away.
+async fn tell_set_aside(hub: &Hub) {
+    let Ok(Some(path)) = hub.ledger.recall(SET_ASIDE).await else { return };
+    if std::path::Path::new(&path).exists() {
+        let why = format!(
+            "the store was damaged and is kept at {path}; what waits was found again at the sources. People who linked \
+             themselves come back with an export of it or of a backup (askgate store export, import). Move it away to end this"
+        );
+        hub.board.report("store:set-aside", Health::Down { why });
+    } else if let Err(error) = hub.ledger.remember(SET_ASIDE, None).await {
+        tracing::debug!(%error, "that the damaged store is gone was not kept");
     }
 }
 

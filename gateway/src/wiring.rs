@@ -1,7 +1,7 @@
 //! Building the parts from the configuration. The one place that knows every source and channel by name.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use adapters::channel::Channel;
 use adapters::channels::discord::{DiscordChannel, DiscordOptions};
@@ -23,7 +23,6 @@ use crate::board::{Board, channel_part, source_part};
 use crate::hub::{Hub, SourceEntry, Stop};
 use crate::links::Links;
 use crate::poll::{Calendar, Subjects};
-use crate::words::Language;
 
 /// What the parts are built with.
 pub struct Tools {
@@ -89,8 +88,9 @@ pub async fn hub(config: &Config, ledger: Arc<dyn Ledger>, tools: &mut Tools, st
         clock: Arc::clone(&tools.clock),
         queues: Queues::default(),
         calendar: Calendar::new(tools.random.next_u64()),
-        parked: RwLock::default(),
         in_flight: Mutex::default(),
+        vanishing: Mutex::default(),
+        random: Mutex::new(StdRng::from_rng(&mut tools.random)),
         subjects: Subjects::default(),
         tasks: TaskTracker::new(),
         progress: Notify::new(),
@@ -123,7 +123,6 @@ pub fn channels(config: &Config, tools: &mut Tools) -> BTreeMap<ChannelKind, Arc
             http: tools.http.clone(),
             clock: Arc::clone(&tools.clock),
             rng: StdRng::from_rng(&mut tools.random),
-            late_recorded: Language::En.words().recorded(),
         });
         channels.insert(ChannelKind::Discord, Arc::new(channel));
     }

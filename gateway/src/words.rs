@@ -5,6 +5,9 @@
 
 mod de;
 mod en;
+mod form;
+
+pub use form::FormWords;
 
 use asks::life::{Hold, Life, Note, Outcome, Why};
 
@@ -29,6 +32,15 @@ impl Language {
         }
     }
 
+    /// Its code, as a page names its language.
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::En => "en",
+            Self::De => "de",
+        }
+    }
+
     /// Its sentences.
     #[must_use]
     pub const fn words(self) -> &'static dyn Words {
@@ -40,7 +52,7 @@ impl Language {
 }
 
 /// The sentences. Short, honest, without blame; what a button says is always repeated as it was shown.
-pub trait Words: Sync {
+pub trait Words: FormWords + Sync {
     /// Status while the answer is on its way.
     fn sending(&self, label: &str) -> String;
     /// Status while the answer waits, and for what.
@@ -59,6 +71,8 @@ pub trait Words: Sync {
     fn forbidden(&self) -> String;
     /// Status of a card whose conversation was deleted.
     fn gone(&self) -> String;
+    /// Status of a card whose source asks something else now, on a card of its own.
+    fn replaced(&self) -> String;
     /// What a live card says about an answer that did not stand.
     fn note(&self, note: &Note) -> String;
 
@@ -91,8 +105,8 @@ pub trait Words: Sync {
     fn button_dead(&self) -> String;
     /// To somebody whose late tap is recorded after a private reply had promised nothing.
     fn recorded(&self) -> String;
-    /// To everybody while the service is stopping.
-    fn stopping(&self) -> String;
+    /// To somebody whose tap takes long to record: nothing is promised yet.
+    fn still_saving(&self) -> String;
 
     /// The answer to `/start` in a chat that is linked.
     fn start_linked(&self, accounts: &str) -> String;
@@ -103,8 +117,6 @@ pub trait Words: Sync {
 
     /// In place of an agent's error, where its words are not shown.
     fn error_kept_private(&self) -> String;
-    /// Before what an agent says of a failure after its answer.
-    fn agent_error(&self, error: &str) -> String;
     /// In place of the rest of a very long reply.
     fn rest_in_app(&self) -> String;
 }
@@ -124,6 +136,7 @@ pub fn status(words: &dyn Words, life: &Life, shared: bool) -> Option<String> {
             Why::Cancelled => words.cancelled(),
             Why::Forbidden => words.forbidden(),
             Why::Gone => words.gone(),
+            Why::Replaced => words.replaced(),
         }),
     }
 }

@@ -105,6 +105,12 @@ impl Discord {
         format!("http://{}", self.address)
     }
 
+    /// Tells clients from now on that the gateway is at another address, such as that of a proxy in front of this server.
+    pub fn set_gateway_url(&self, url: impl Into<String>) {
+        let url = url.into();
+        self.core.change(|world| world.gateway_url = url);
+    }
+
     /// The address it listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {

@@ -84,6 +84,7 @@ pub async fn run(fixture: &dyn Fixture) -> Result<(), Broken> {
         recording::content_is_kept_whole,
         recording::a_token_leads_to_its_button,
         recording::deliveries_are_added_once_per_place,
+        recording::an_ask_put_aside_keeps_what_was_shown_of_it,
         claims::one_tap_wins,
         claims::a_dead_or_unknown_button_loses,
         claims::an_ask_that_is_over_cannot_be_claimed,

@@ -69,8 +69,10 @@ pub struct Move {
     pub expect: Seq,
     /// Where it stands from now on.
     pub life: Life,
-    /// A button that is not offered again from now on.
-    pub kill_button: Option<ButtonId>,
+    /// Buttons that are not offered again from now on.
+    pub kill_buttons: Vec<ButtonId>,
+    /// Whether one more accepted answer was not used by the source's agent.
+    pub unused: bool,
     /// Texts to send because of the move, recorded with it.
     pub notices: Vec<(Place, String)>,
     /// When.
@@ -101,6 +103,19 @@ pub enum Claimed {
     Unknown,
 }
 
+/// What became of a vote.
+#[derive(Debug, Clone)]
+pub enum Voted {
+    /// It was the last that was needed: the answer is claimed.
+    Claimed(Box<AskRecord>),
+    /// It counts; more are needed.
+    Counted(Box<AskRecord>),
+    /// The ask is not open, or its button is not offered any more; the record as it stands now.
+    Lost(Box<AskRecord>),
+    /// The ledger does not know the ask.
+    Unknown,
+}
+
 /// What survives a crash.
 #[async_trait]
 pub trait Ledger: Debug + Send + Sync + 'static {
@@ -109,6 +124,9 @@ pub trait Ledger: Debug + Send + Sync + 'static {
 
     /// The secret that tap tokens are made under; made with the store.
     fn token_key(&self) -> TokenKey;
+
+    /// Bytes that the ledger takes on this machine's disk; `None` if it keeps nothing there.
+    fn disk_bytes(&self) -> Option<u64>;
 
     /// Whether a write would be durable now: writes and syncs a small value.
     ///
@@ -127,6 +145,13 @@ pub trait Ledger: Debug + Send + Sync + 'static {
     /// # Errors
     /// If it was not saved; then the claim has not happened.
     async fn claim(&self, key: &AskKey, claim: Claim, audit: AuditLine) -> Result<Claimed, LedgerError>;
+
+    /// Counts a vote, where several have to choose the same button: in one transaction the vote is kept (a voter's earlier one is
+    /// replaced), and with the last vote that is needed the claim is made.
+    ///
+    /// # Errors
+    /// If it was not saved; then the vote has not happened.
+    async fn vote(&self, key: &AskKey, claim: Claim, needed: usize, audit: AuditLine) -> Result<Voted, LedgerError>;
 
     /// Moves an ask, with the notices and the audit line that belong to the move.
     ///
@@ -151,6 +176,20 @@ pub trait Ledger: Debug + Send + Sync + 'static {
     /// # Errors
     /// If it was not saved.
     async fn add_delivery(&self, key: &AskKey, place: Place) -> Result<Option<Delivery>, LedgerError>;
+
+    /// Puts an ask aside, with its deliveries, texts and tap tokens, because its source uses the id for something else now: what
+    /// was shown keeps belonging to what was asked then. An open one ends as [`Why::Replaced`](asks::life::Why::Replaced).
+    /// Returns the record under its new key, or `None` when somebody moved it first.
+    ///
+    /// # Errors
+    /// If it was not saved.
+    async fn put_aside(
+        &self,
+        key: &AskKey,
+        expect: Seq,
+        at: UnixMillis,
+        audit: AuditLine,
+    ) -> Result<Option<AskRecord>, LedgerError>;
 
     /// Replaces a delivery's record. If the ask is announcing and the delivery is shown, the ask goes live with it.
     ///

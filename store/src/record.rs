@@ -5,10 +5,10 @@
 
 use std::fmt;
 
-use asks::card::Card;
+use asks::card::{Button, Card, Style};
 use asks::ids::{AccountKey, AskKey, ButtonId};
 use asks::life::{Life, UnixMillis};
-use asks::place::{MessageRef, Place};
+use asks::place::{Actor, MessageRef, Place};
 use serde::{Deserialize, Serialize};
 
 /// A position in the ledger's order of moves; greater is later. Durable positions never repeat, also across restarts.
@@ -57,6 +57,12 @@ pub struct AskRecord {
     /// Buttons the source has refused; they are not offered again.
     #[serde(default)]
     pub dead_buttons: Vec<ButtonId>,
+    /// Who has chosen what so far, where several have to choose the same; empty again once the ask moved on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub votes: Vec<Vote>,
+    /// How many answers the source accepted and its agent did not use.
+    #[serde(default)]
+    pub unused: u32,
     /// The position of its last move.
     pub seq: Seq,
     /// When its last move was made.
@@ -85,15 +91,20 @@ pub enum DeliveryState {
         rendered: u64,
     },
     /// The message is not there any more (deleted by somebody); may be replaced.
-    Missing {
-        /// When that was noticed.
-        since: UnixMillis,
-    },
-    /// The place cannot be reached; kept for a sign of life.
+    Missing,
+    /// The platform refused the card. It is tried again when the card says something else, a day later, and at a start.
     Parked {
         /// The platform's reason, short.
         why: String,
+        /// Digest of what was refused.
+        #[serde(default)]
+        rendered: u64,
+        /// When it was refused.
+        #[serde(default)]
+        at: UnixMillis,
     },
+    /// Sent as often as is safe, and nobody knows whether it arrived. A tap on it proves that it did.
+    Unconfirmed,
     /// Given up for good, or no longer needed: nothing was sent and nothing will be.
     Dropped,
 }
@@ -112,6 +123,12 @@ pub struct Delivery {
     /// When a missing message was last replaced (at most one replacement per ask and hour).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced_at: Option<UnixMillis>,
+    /// Other messages that carry the same card, because a send was repeated; each is told once how the ask ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub copies: Vec<MessageRef>,
+    /// What the message shows instead of what it should, and why, where the platform refused to change it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
 }
 
 /// Where one notice stands.
@@ -146,6 +163,21 @@ pub struct Notice {
     pub state: NoticeState,
 }
 
+/// What the holder of a token does with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// Presses the button.
+    #[default]
+    Press,
+    /// Says once more that the button, which cannot be undone, is meant.
+    Sure,
+    /// Takes a first press of such a button back.
+    Back,
+    /// Opens the answer page.
+    Page,
+}
+
 /// What a tap token stands for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenRecord {
@@ -153,8 +185,38 @@ pub struct TokenRecord {
     pub ask: AskKey,
     /// The delivery that carries the button.
     pub delivery: DeliveryId,
-    /// The button.
+    /// The button; empty for a page.
     pub button: ButtonId,
+    /// What it is for.
+    #[serde(default)]
+    pub purpose: Purpose,
+}
+
+/// Every token that one delivery of a card has.
+pub fn tokens_of(card: &Card) -> impl Iterator<Item = (Purpose, ButtonId)> {
+    let of_button = |button: &Button| {
+        let twice = (button.style == Style::Destructive).then_some([Purpose::Sure, Purpose::Back]);
+        let purposes = std::iter::once(Purpose::Press).chain(twice.into_iter().flatten());
+        let id = button.id.clone();
+        purposes.map(move |purpose| (purpose, id.clone()))
+    };
+    card.buttons.iter().flat_map(of_button).chain([(Purpose::Page, ButtonId::new(""))])
+}
+
+/// One approver's choice, where several have to choose the same.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Vote {
+    /// Who.
+    pub actor: Actor,
+    /// What the platform calls that person; untrusted text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor_name: Option<String>,
+    /// What they chose.
+    pub button: ButtonId,
+    /// Where they pressed it.
+    pub place: Place,
+    /// When.
+    pub at: UnixMillis,
 }
 
 /// One line of the audit trail: what somebody tried, and how it went.

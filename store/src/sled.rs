@@ -3,15 +3,20 @@
 //! One tree, one writer thread with group commit, one sync of our own per group, values small enough to stay in the log.
 //! sled alone is not durable and may panic, on opening too; `disk`, `engine` and `writer` say what is done about it.
 //!
-//! The directory holds sled's files, our lock (`askgate.lock`), taken before sled opens, and the mark (`askgate.mark`).
+//! The directory holds sled's files, our lock (`askgate.lock`), taken before sled opens, the mark (`askgate.mark`), and the
+//! note of a write that failed (`askgate.doubt`).
 
 mod codec;
 mod disk;
+mod doubt;
 mod engine;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod key;
 pub mod offline;
 mod ops;
 mod place;
+mod queue;
 mod txn;
 mod upkeep;
 mod view;
@@ -33,15 +38,17 @@ use async_trait::async_trait;
 use sled::Db;
 use tokio::sync::oneshot;
 
-use self::disk::{Disk, Recipe, first_changes, no_room, sync_directory};
+use self::disk::{Disk, Recipe, first_changes, no_room, sync_new_store};
 pub use self::disk::{DiskSync, FileSync};
+use self::doubt::DoubtFile;
 use self::engine::Trouble;
 use self::key::AskId;
 use self::place::Home;
+use self::queue::{Call, Job, Order};
 use self::txn::{Counters, Txn};
 use self::view::{Unread, View};
-use self::writer::{Call, Job, Order, Repair, Shared, Slot, Writer};
-use crate::ledger::{Claimed, Ledger, LedgerError, Move, Moved, NewAsk, Recorded};
+use self::writer::{Repair, Shared, Slot, Writer};
+use crate::ledger::{Claimed, Ledger, LedgerError, Move, Moved, NewAsk, Recorded, Voted};
 use crate::record::{AskRecord, AuditLine, Delivery, DeliveryId, Notice, NoticeId, Seq, TokenRecord};
 use crate::token::{TokenHash, TokenKey};
 
@@ -137,19 +144,21 @@ impl SledLedger {
             tracing::error!(moved_to = %aside.display(), "a half-written file of the store is set aside; no data is missing");
         }
         let fresh = found.is_none();
-        let (counters, secret) = match found {
-            Some(found) => found,
+        let mut disk = disk;
+        let (doubt_file, found) = match found {
+            Some(found) => undo_doubts(&mut disk, path, found).map_err(|trouble| refused(path, trouble))?,
             None => begin(&disk, path, random)?,
         };
-        Ok(Opened { ledger: Self::start(disk, home, recipe, counters, secret)?, set_aside, fresh })
+        let ledger = Self::start(disk, home, recipe, found, doubt_file)?;
+        Ok(Opened { ledger, set_aside, fresh })
     }
 
     fn start(
         disk: Disk,
         home: Home,
         recipe: Recipe,
-        counters: Counters,
-        secret: TokenKey,
+        (counters, secret): (Counters, TokenKey),
+        doubt_file: Option<DoubtFile>,
     ) -> Result<Self, LedgerError> {
         let path = home.path.clone();
         let shared: Shared = Arc::new(RwLock::new(Slot::Open(disk.db().clone())));
@@ -165,6 +174,7 @@ impl SledLedger {
             counters,
             sequence: Arc::clone(&sequence),
             secret: secret.clone(),
+            doubt_file,
             _watch: watch,
             repair: Repair::none(),
         };
@@ -220,15 +230,40 @@ fn refused(path: &Path, trouble: Trouble) -> LedgerError {
     }
 }
 
+/// Undoes what an earlier process refused and could not look after.
+fn undo_doubts(
+    disk: &mut Disk,
+    path: &Path,
+    found: (Counters, TokenKey),
+) -> Result<(Option<DoubtFile>, (Counters, TokenKey)), Trouble> {
+    match DoubtFile::open(path) {
+        Ok((file, new)) => {
+            if new {
+                sync_new_store(path).map_err(|error| Trouble::Blocked(error.to_string()))?;
+            }
+            file.undo(disk, found).map(|found| (Some(file), found))
+        }
+        Err(error) if DoubtFile::is_there(path) => Err(Trouble::Blocked(format!("the note of a doubt: {error}"))),
+        // Without room for it, the callers of a write that fails wait instead.
+        Err(error) => {
+            tracing::warn!(%error, "no room could be taken for noting a write that fails");
+            Ok((None, found))
+        }
+    }
+}
+
 /// Writes a new store's first records.
-fn begin(disk: &Disk, path: &Path, random: [u8; 32]) -> Result<(Counters, TokenKey), LedgerError> {
+fn begin(disk: &Disk, path: &Path, random: [u8; 32]) -> Result<(Option<DoubtFile>, (Counters, TokenKey)), LedgerError> {
+    let doubt_file = DoubtFile::open(path).ok().map(|(file, _)| file);
+    // Where the store was taken away by hand, its note may have been left.
+    doubt_file.iter().for_each(DoubtFile::clear);
     let secret = TokenKey::new(random);
     let counters = Counters::default();
     let written = disk
         .write(&first_changes(&secret, &counters))
-        .and_then(|()| sync_directory(path).map_err(|error| Trouble::Blocked(error.to_string())));
+        .and_then(|()| sync_new_store(path).map_err(|error| Trouble::Blocked(error.to_string())));
     match written {
-        Ok(()) => Ok((counters, secret)),
+        Ok(()) => Ok((doubt_file, (counters, secret))),
         Err(trouble) => Err(refused(path, no_room(path).unwrap_or(trouble))),
     }
 }
@@ -241,6 +276,10 @@ impl Ledger for SledLedger {
 
     fn token_key(&self) -> TokenKey {
         self.secret.clone()
+    }
+
+    fn disk_bytes(&self) -> Option<u64> {
+        Some(disk::bytes_below(&self.path))
     }
 
     async fn probe(&self) -> Result<(), LedgerError> {
@@ -260,6 +299,11 @@ impl Ledger for SledLedger {
         self.order(Order::Soon, move |txn| ops::claim(txn, &key, claim, &audit)).await
     }
 
+    async fn vote(&self, key: &AskKey, claim: Claim, needed: usize, audit: AuditLine) -> Result<Voted, LedgerError> {
+        let key = key.clone();
+        self.write(move |txn| ops::vote(txn, &key, claim, needed, &audit)).await
+    }
+
     async fn advance(&self, step: Move) -> Result<Moved, LedgerError> {
         self.write(|txn| ops::advance(txn, step)).await
     }
@@ -276,6 +320,17 @@ impl Ledger for SledLedger {
     async fn add_delivery(&self, key: &AskKey, place: Place) -> Result<Option<Delivery>, LedgerError> {
         let key = key.clone();
         self.write(move |txn| ops::add_delivery(txn, &key, place)).await
+    }
+
+    async fn put_aside(
+        &self,
+        key: &AskKey,
+        expect: Seq,
+        at: UnixMillis,
+        audit: AuditLine,
+    ) -> Result<Option<AskRecord>, LedgerError> {
+        let key = key.clone();
+        self.write(move |txn| ops::put_aside(txn, &key, expect, at, &audit)).await
     }
 
     async fn save_delivery(&self, delivery: Delivery) -> Result<(), LedgerError> {

@@ -12,7 +12,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, Mac};
 use sha2::{Digest, Sha256};
 
-use crate::record::DeliveryId;
+use crate::record::{DeliveryId, Purpose};
 
 /// The secret that tokens are made under.
 #[derive(Clone)]
@@ -37,9 +37,15 @@ impl TokenKey {
         &self.0
     }
 
-    /// The token of one button of one delivery.
+    /// The token that presses one button of one delivery.
     #[must_use]
     pub fn token(&self, ask: &AskKey, delivery: DeliveryId, button: &ButtonId) -> TapToken {
+        self.token_for(Purpose::Press, ask, delivery, button)
+    }
+
+    /// The token of one delivery for a purpose.
+    #[must_use]
+    pub fn token_for(&self, purpose: Purpose, ask: &AskKey, delivery: DeliveryId, button: &ButtonId) -> TapToken {
         // A fixed-size key of the block's length or less is always accepted.
         let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.0) else { return TapToken(String::new()) };
         for part in [ask.source.as_str(), ask.conversation.as_str(), ask.ask.as_str(), button.as_str()] {
@@ -48,8 +54,29 @@ impl TokenKey {
             mac.update(part.as_bytes());
         }
         mac.update(&delivery.0.to_be_bytes());
+        match purpose {
+            Purpose::Press => {}
+            Purpose::Sure => mac.update(b"sure"),
+            Purpose::Back => mac.update(b"back"),
+            Purpose::Page => mac.update(b"page"),
+        }
         let full = mac.finalize().into_bytes();
         TapToken(URL_SAFE_NO_PAD.encode(full.iter().copied().take(16).collect::<Vec<u8>>()))
+    }
+
+    /// A name for something of this ledger that no other ledger gives to anything: 22 characters. It is no secret and presses
+    /// nothing.
+    ///
+    /// Ids are counted from 1 in every ledger, so a platform that remembers what it was sent under an id would take the first
+    /// card of a new ledger for one of the ledger before.
+    #[must_use]
+    pub fn name(&self, of: &str) -> String {
+        let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.0) else { return String::new() };
+        // No list of parts with their lengths begins like this.
+        mac.update(&u64::MAX.to_be_bytes());
+        mac.update(of.as_bytes());
+        let full = mac.finalize().into_bytes();
+        URL_SAFE_NO_PAD.encode(full.iter().copied().take(16).collect::<Vec<u8>>())
     }
 }
 
@@ -112,6 +139,15 @@ mod tests {
             assert_ne!(first, other);
         }
         assert_ne!(first, TokenKey::new([8; 32]).token(&key("c", "a"), DeliveryId(1), &"approve".into()).expose());
+    }
+
+    #[test]
+    fn a_name_belongs_to_one_ledger() {
+        let secret = TokenKey::new([7; 32]);
+        let first = secret.name("card 1");
+        assert_eq!((first.len(), &first), (22, &secret.name("card 1")));
+        assert_ne!(first, secret.name("card 2"));
+        assert_ne!(first, TokenKey::new([8; 32]).name("card 1"));
     }
 
     #[test]

@@ -16,6 +16,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::gateway::Gateway;
+use crate::proxy::Proxy;
 
 /// The person's Telegram user id, which is also the id of the private chat with the bot.
 pub const TELEGRAM_PERSON: i64 = 1001;
@@ -79,6 +80,19 @@ impl Setup {
     }
 }
 
+/// One proxy in front of each simulated system.
+#[derive(Debug)]
+pub struct Proxies {
+    /// The Bot API.
+    pub telegram: Proxy,
+    /// Discord's REST.
+    pub discord: Proxy,
+    /// Discord's socket.
+    pub discord_socket: Proxy,
+    /// The host.
+    pub terreno: Proxy,
+}
+
 /// Telegram, Discord and a Terreno host, with one person on all three, and a folder for the gateway.
 #[derive(Debug)]
 pub struct World {
@@ -92,6 +106,8 @@ pub struct World {
     pub terreno: Terreno,
     /// The gateway's port; free when the world was made.
     pub port: u16,
+    /// What stands between the gateway and everything else, in a world that was started with it.
+    pub proxies: Option<Proxies>,
     folder: TempDir,
     telegram_address: SocketAddr,
     telegram_up: std::sync::Mutex<CancellationToken>,
@@ -135,10 +151,36 @@ impl World {
             discord,
             terreno,
             port,
+            proxies: None,
             folder: tempfile::tempdir()?,
             telegram_address,
             telegram_up: std::sync::Mutex::new(up),
         })
+    }
+
+    /// A world whose gateway reaches everything through proxies that can be told to break.
+    ///
+    /// # Errors
+    /// As [`World::start`].
+    pub async fn behind_proxies() -> anyhow::Result<Self> {
+        let mut world = Self::start().await?;
+        let proxies = Proxies {
+            telegram: Proxy::start(world.telegram_address).await?,
+            discord: Proxy::start(world.discord.address()).await?,
+            discord_socket: Proxy::start(world.discord.address()).await?,
+            terreno: Proxy::start(world.terreno.address()).await?,
+        };
+        world.discord.set_gateway_url(format!("{}/gateway", proxies.discord_socket.url().replace("http://", "ws://")));
+        world.proxies = Some(proxies);
+        Ok(world)
+    }
+
+    /// Where the gateway reaches Telegram, Discord and the host.
+    fn addresses(&self) -> (String, String, String) {
+        match &self.proxies {
+            Some(proxies) => (proxies.telegram.url(), proxies.discord.url(), proxies.terreno.url()),
+            None => (self.telegram_url.clone(), self.discord.url(), self.terreno.url()),
+        }
     }
 
     /// Takes Telegram off the network: every connection is cut, new ones are refused. Its state stays.
@@ -170,6 +212,7 @@ impl World {
     #[must_use]
     pub fn configuration(&self, setup: &Setup) -> String {
         let mut toml = String::new();
+        let (telegram_url, discord_url, terreno_url) = self.addresses();
         let deliver = setup.deliver.clone().unwrap_or_else(|| {
             let telegram = setup.telegram.then(|| format!("telegram:{TELEGRAM_PERSON}"));
             let discord = setup.discord.then(|| format!("discord:user:{DISCORD_PERSON}"));
@@ -177,7 +220,7 @@ impl World {
         });
         let _ = writeln!(toml, "[server]\nlisten = \"127.0.0.1:{}\"\n{}\n", self.port, setup.server);
         let _ = writeln!(toml, "[store]\npath = \"ledger\"\n");
-        let _ = writeln!(toml, "[[sources]]\nname = \"app\"\nkind = \"terreno\"\nurl = \"{}\"", self.terreno.url());
+        let _ = writeln!(toml, "[[sources]]\nname = \"app\"\nkind = \"terreno\"\nurl = \"{terreno_url}\"");
         if let Some(url) = &setup.handoff_url {
             let _ = writeln!(toml, "handoff_url = \"{url}\"");
         }
@@ -186,19 +229,10 @@ impl World {
         }
         let _ = writeln!(toml, "{}\n", setup.source);
         if setup.telegram {
-            let _ = writeln!(
-                toml,
-                "[telegram]\ntoken = \"{}\"\napi_url = \"{}\"\n",
-                self.telegram.token(),
-                self.telegram_url
-            );
+            let _ = writeln!(toml, "[telegram]\ntoken = \"{}\"\napi_url = \"{telegram_url}\"\n", self.telegram.token());
         }
         if setup.discord {
-            let _ = writeln!(
-                toml,
-                "[discord]\ntoken = \"discord.token-of-the-tests\"\napi_url = \"{}\"\n",
-                self.discord.url()
-            );
+            let _ = writeln!(toml, "[discord]\ntoken = \"discord.token-of-the-tests\"\napi_url = \"{discord_url}\"\n");
         }
         let _ = writeln!(toml, "[[accounts]]\nname = \"me\"\nsource = \"app\"");
         if !setup.account.contains("token") {

@@ -24,6 +24,8 @@ mod common;
 mod backend;
 #[path = "system/cards.rs"]
 mod cards;
+#[path = "system/delivery.rs"]
+mod delivery;
 #[path = "system/discord.rs"]
 mod discord;
 #[path = "system/elsewhere.rs"]
@@ -36,5 +38,7 @@ mod outcomes;
 mod people;
 #[path = "system/restart.rs"]
 mod restart;
+#[path = "system/stubborn.rs"]
+mod stubborn;
 #[path = "system/telegram.rs"]
 mod telegram;

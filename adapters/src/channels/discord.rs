@@ -7,6 +7,8 @@
 mod acks;
 mod breaker;
 mod failure;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod interaction;
 mod jitter;
 mod limits;
@@ -64,8 +66,6 @@ pub struct DiscordOptions {
     pub clock: SharedClock,
     /// Randomness for back-off.
     pub rng: StdRng,
-    /// What a person is told whose press was recorded only after a private reply that promised nothing had to be sent.
-    pub late_recorded: String,
 }
 
 /// Discord as a [`Channel`].
@@ -104,11 +104,11 @@ impl DiscordChannel {
     /// A channel that is not connected yet.
     #[must_use]
     pub fn new(options: DiscordOptions) -> Self {
-        let DiscordOptions { token, application_id, api_url, http, clock, mut rng, late_recorded } = options;
+        let DiscordOptions { token, application_id, api_url, http, clock, mut rng } = options;
         let jitter = Jitter::new(StdRng::seed_from_u64(rng.next_u64()));
         let rest: Arc<dyn Rest> = Arc::new(HttpRest::new(http, api_url, &token, clock.clone(), jitter));
         Self {
-            acks: Arc::new(Acks::new(rest.clone(), clock.clone(), late_recorded)),
+            acks: Arc::new(Acks::new(rest.clone(), clock.clone())),
             rest,
             clock,
             token,
@@ -265,7 +265,7 @@ impl Channel for DiscordChannel {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { label_limit: LABEL, edits: true, keeps_taps: None }
+        Capabilities { label_limit: LABEL, shows_content: true }
     }
 
     async fn turn(&self, place: &Place) -> Result<(), Duration> {

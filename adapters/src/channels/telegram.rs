@@ -28,6 +28,8 @@ use crate::clock::SharedClock;
 
 mod client;
 mod failure;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod limits;
 mod listen;
 mod pace;
@@ -141,7 +143,7 @@ impl Channel for TelegramChannel {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { label_limit: limits::LABEL_SHOWN, edits: true, keeps_taps: Some(limits::KEEPS_PRESSES) }
+        Capabilities { label_limit: limits::LABEL_SHOWN, shows_content: true }
     }
 
     async fn turn(&self, place: &Place) -> Result<(), Duration> {

@@ -26,6 +26,8 @@ use crate::clock::SharedClock;
 use crate::source::{Answer, Conversation, Failure, Pace, Repost, Snapshot, Source, Verdict};
 
 mod credential;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod jwt;
 mod mapping;
 mod pace;

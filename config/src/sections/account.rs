@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::time::Duration;
 
 use asks::ids::{AccountKey, AccountName, SourceName};
-use asks::place::Place;
+use asks::place::{ChannelKind, Place};
 
 use super::Outline;
+use crate::hours::{DailyTime, QuietHours, Zone};
 use crate::nearest::nearest;
 use crate::problem::{Reported, quoted};
 use crate::reader::{Item, Section};
@@ -15,6 +17,11 @@ use crate::values;
 
 /// The languages that askgate speaks. The first is the default.
 pub const LANGUAGES: [&str; 2] = ["en", "de"];
+
+/// How often a person is reminded of one ask unless told otherwise.
+const REMIND_MOST: u32 = 3;
+/// How often at most.
+const MOST_REMINDERS: u64 = 10;
 
 /// A language from [`LANGUAGES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,6 +46,18 @@ pub enum Credential {
     },
 }
 
+/// How much of an ask a phone shows before it is unlocked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LockScreen {
+    /// The whole question.
+    #[default]
+    Full,
+    /// Its title only.
+    Title,
+    /// Only that an agent waits.
+    Hidden,
+}
+
 /// One person at one source.
 #[derive(Debug, Clone)]
 pub struct AccountConfig {
@@ -50,6 +69,24 @@ pub struct AccountConfig {
     pub deliver: Vec<Place>,
     /// The language of our own sentences there.
     pub language: Language,
+    /// When no notification rings.
+    pub quiet_hours: Option<QuietHours>,
+    /// How much a phone's notification shows.
+    pub lock_screen: LockScreen,
+    /// Whether a destructive button asks once more in the direct places.
+    pub confirm_destructive: bool,
+    /// After how long a waiting ask is brought to mind, each time; `None` is never.
+    pub remind_after: Option<Duration>,
+    /// How often at most, from 1 to 10.
+    pub remind_most: u32,
+    /// When the asks that wait are told in one message.
+    pub digest: Option<DailyTime>,
+}
+
+/// The keys that need a time zone.
+struct Times {
+    quiet_hours: Option<QuietHours>,
+    digest: Option<DailyTime>,
 }
 
 impl Language {
@@ -84,7 +121,19 @@ impl AccountConfig {
         let language = section.or("language", Language::default(), |item| {
             values::one_of(item, &LANGUAGES.map(|code| (code, Language(code))), &[])
         });
-        let quiet_hours = section.later("quiet_hours");
+        let times = times(section);
+        let lock_screen = section.or("lock_screen", LockScreen::default(), |item| {
+            let known = [("full", LockScreen::Full), ("title", LockScreen::Title), ("hidden", LockScreen::Hidden)];
+            values::one_of(item, &known, &[])
+        });
+        let confirm_destructive = section.or("confirm_destructive", false, values::flag);
+        let remind_after = section.optional("remind_after", values::interval);
+        let remind_most = section.or("remind_most", REMIND_MOST, |item| {
+            Ok(u32::try_from(values::whole(item, 1..=MOST_REMINDERS)?).unwrap_or(REMIND_MOST))
+        });
+        if section.has("remind_most") && !section.has("remind_after") {
+            section.warn("remind_most", "counts only beside remind_after", "add remind_after = \"2h\", or remove it");
+        }
         if let Ok(name) = &name
             && !section.has("deliver")
             && !outline.grouped.contains(name)
@@ -92,12 +141,18 @@ impl AccountConfig {
             let fix = "add deliver = [\"telegram:ID\"], or deliver = [] to say so";
             section.warn("deliver", "is missing, so nobody sees these asks", fix);
         }
-        quiet_hours?;
+        let times = times?;
         Ok(Self {
             key: AccountKey { source: SourceName::new(source?), name: AccountName::new(name?) },
             credential: credential?,
             deliver: deliver?,
             language: language?,
+            quiet_hours: times.quiet_hours,
+            lock_screen: lock_screen?,
+            confirm_destructive: confirm_destructive?,
+            remind_after: remind_after?,
+            remind_most: remind_most?,
+            digest: times.digest,
         })
     }
 }
@@ -113,6 +168,40 @@ pub(crate) fn reference(item: &Item<'_>, known: &BTreeSet<String>, section: &str
         None => format!("add one, or name one of the {section}"),
     };
     Err(item.report(format!("{} is none of the {section}", quoted(name)), fix))
+}
+
+/// Quiet hours and digest, with the zone that they name or that stands beside them.
+fn times(section: &Section<'_>) -> Result<Times, Reported> {
+    let zone = section
+        .optional("zone", |item| item.text()?.parse::<Zone>().map_err(|error| item.report(error.what, error.fix)));
+    // Of a zone that is wrong, more would only be said twice.
+    let given = zone.as_ref().ok().and_then(Option::as_ref);
+    let quiet_hours = section.optional("quiet_hours", |item| {
+        let lines = item.one_or_each(|item| item.text().map(str::to_owned))?;
+        if zone.is_err() {
+            return Ok(None);
+        }
+        let hours = QuietHours::parse(lines.iter().map(String::as_str), given)
+            .map_err(|error| item.report(error.what, error.fix))?;
+        if hours.is_never() {
+            item.warn("ends when it begins, so it is never quiet", "give it another end, or remove it");
+        } else if hours.is_always() {
+            item.warn("leaves no minute of the day, so nothing ever rings", "leave some out, unless that is meant");
+        }
+        Ok(Some(hours))
+    });
+    let digest = section.optional("digest", |item| {
+        let text = item.text()?;
+        let beside = given.or_else(|| quiet_hours.as_ref().ok()?.as_ref()?.as_ref().map(QuietHours::zone));
+        match beside {
+            // The zone's own mistake is reported where it stands.
+            None if zone.is_err() || quiet_hours.is_err() => Ok(None),
+            None => Err(item.report("has no time zone", "add zone = \"Europe/Berlin\", or quiet_hours with one")),
+            Some(zone) => DailyTime::parse(text, zone).map(Some).map_err(|error| item.report(error.what, error.fix)),
+        }
+    });
+    zone?;
+    Ok(Times { quiet_hours: quiet_hours?.flatten(), digest: digest?.flatten() })
 }
 
 /// Exactly one kind of credential.
@@ -146,6 +235,10 @@ fn credential(section: &Section<'_>) -> Result<Credential, Reported> {
 fn deliver(item: &Item<'_>, outline: &Outline) -> Result<Vec<Place>, Reported> {
     let places = item.each(|item| {
         let place = values::place(item, outline)?;
+        if place.channel() == ChannelKind::Ntfy && !outline.public_url {
+            let what = format!("{place} is a phone, and there is no address for its buttons to call");
+            return Err(item.report(what, "add public_url to [server]"));
+        }
         if place.is_direct() {
             return Ok(place);
         }

@@ -4,10 +4,13 @@ use asks::ids::AccountName;
 use asks::place::{Actor, ChannelKind, Place};
 
 use super::Outline;
-use super::account::reference;
+use super::account::{AccountConfig, reference};
 use crate::problem::Reported;
 use crate::reader::{Item, Section};
 use crate::values;
+
+/// More votes than this are a mistake.
+const MOST_VOTES: u64 = 1_000;
 
 /// How much of an ask a shared place shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +32,14 @@ pub struct GroupConfig {
     pub approvers: Vec<Actor>,
     /// How much is shown there.
     pub privacy: Privacy,
+    /// How many different approvers have to choose the same button: from 1 to the number of approvers.
+    pub votes: usize,
+    /// The same for a destructive button: never fewer than `votes`.
+    pub destructive_votes: usize,
+    /// Whether the person whose agent asks may answer there, if an approver.
+    pub requester_may_answer: bool,
+    /// Whether a destructive button asks once more.
+    pub confirm_destructive: bool,
 }
 
 impl GroupConfig {
@@ -46,15 +57,92 @@ impl GroupConfig {
         let privacy = section.or("privacy", Privacy::Summary, |item| {
             values::one_of(item, &[("summary", Privacy::Summary), ("full", Privacy::Full)], &[])
         });
+        let votes = section.or("votes", 1, number_of_votes);
+        let destructive_votes = section.optional("destructive_votes", number_of_votes);
+        let requester_may_answer = section.or("requester_may_answer", true, values::flag);
+        let confirm_destructive = section.or("confirm_destructive", true, values::flag);
+        let mut possible = Ok(());
         if let (Ok(place), Ok(approvers)) = (&place, &approvers) {
-            let channel = place.channel();
-            if !approvers.iter().any(|approver| channel_of(*approver) == channel) {
-                let what = format!("name nobody on {channel}, so nobody could answer in {place}");
-                return Err(section.report("approvers", what, format!("add \"{channel}:ID\" of a person")));
+            possible = enough(section, place, approvers, votes.ok(), destructive_votes.ok().flatten());
+        }
+        possible?;
+        let votes = votes?;
+        Ok(Self {
+            place: place?,
+            accounts: accounts?,
+            approvers: approvers?,
+            privacy: privacy?,
+            votes,
+            destructive_votes: destructive_votes?.unwrap_or(votes),
+            requester_may_answer: requester_may_answer?,
+            confirm_destructive: confirm_destructive?,
+        })
+    }
+}
+
+/// Refuses a group whose approvers could never decide.
+fn enough(
+    section: &Section<'_>,
+    place: &Place,
+    approvers: &[Actor],
+    votes: Option<usize>,
+    destructive_votes: Option<usize>,
+) -> Result<(), Reported> {
+    let channel = place.channel();
+    let here = approvers.iter().filter(|approver| channel_of(**approver) == channel).count();
+    let mut result = Ok(());
+    if here == 0 {
+        let what = format!("name nobody on {channel}, so nobody could answer in {place}");
+        result = Err(section.report("approvers", what, format!("add \"{channel}:ID\" of a person")));
+    }
+    for (name, needed) in [("votes", votes), ("destructive_votes", destructive_votes)] {
+        let Some(needed) = needed else { continue };
+        if needed > approvers.len() {
+            let what = format!("is {needed}, and there are {} approvers, so nothing could be decided", approvers.len());
+            result = Err(section.report(name, what, "name more approvers, or lower it"));
+        } else if needed > here && here > 0 {
+            let what = format!("is {needed}, and {here} of the approvers are on {channel}, where {place} is");
+            let fix = "name more of them there, or show the same asks to the others in another of the [[groups]]";
+            section.warn(name, what, fix);
+        }
+    }
+    if let (Some(votes), Some(destructive)) = (votes, destructive_votes)
+        && destructive < votes
+    {
+        let what = format!("is {destructive}, fewer than the {votes} of votes");
+        let fix = "write at least as many for what cannot be undone, or remove it";
+        result = Err(section.report("destructive_votes", what, fix));
+    }
+    result
+}
+
+/// Refuses a group that leaves too few to answer where the person whose agent asks may not.
+pub(crate) fn answerable(
+    root: &Section<'_>,
+    groups: &[GroupConfig],
+    accounts: &[AccountConfig],
+) -> Result<(), Reported> {
+    let mut result = Ok(());
+    for (i, group) in groups.iter().enumerate().filter(|(_, group)| !group.requester_may_answer) {
+        let needed = group.votes.max(group.destructive_votes);
+        for account in accounts.iter().filter(|account| group.accounts.contains(&account.key.name)) {
+            let is_requester = |actor: &Actor| account.deliver.iter().any(|place| place.owner() == Some(*actor));
+            let others: Vec<_> = group.approvers.iter().filter(|actor| !is_requester(actor)).collect();
+            let here = others.iter().filter(|actor| channel_of(***actor) == group.place.channel()).count();
+            if others.len() < needed || here == 0 {
+                let what = format!(
+                    "is false, and without the person of `{}` {} of the approvers can answer, {here} of them in {}: \
+                     not enough for {needed} of them to agree",
+                    account.key.name,
+                    others.len(),
+                    group.place,
+                );
+                let key = format!("groups[{i}].requester_may_answer");
+                result = Err(root.report(&key, what, "name more approvers, lower the votes, or remove it"));
             }
         }
-        Ok(Self { place: place?, accounts: accounts?, approvers: approvers?, privacy: privacy? })
     }
+    result
 }
 
 /// Refuses a second group that shows the same account at the same place: whose approvers would count there?
@@ -73,7 +161,15 @@ pub(crate) fn unique(root: &Section<'_>, groups: Vec<GroupConfig>) -> Result<Vec
     result.map(|()| groups)
 }
 
+fn number_of_votes(item: &Item<'_>) -> Result<usize, Reported> {
+    Ok(usize::try_from(values::whole(item, 1..=MOST_VOTES)?).unwrap_or(usize::MAX))
+}
+
 fn shared_place(item: &Item<'_>, outline: &Outline) -> Result<Place, Reported> {
+    if let Ok(topic @ Place::Ntfy(_)) = item.text()?.parse() {
+        let fix = "put it into that account's deliver";
+        return Err(item.report(format!("{topic} is a topic, which belongs to one person and not to a group"), fix));
+    }
     let place = values::place(item, outline)?;
     if place.is_direct() {
         let fix = "put it into the account's deliver; a group's id starts with -, a channel's with discord:channel:";
@@ -97,5 +193,6 @@ const fn channel_of(actor: Actor) -> ChannelKind {
     match actor {
         Actor::Telegram(_) => ChannelKind::Telegram,
         Actor::Discord(_) => ChannelKind::Discord,
+        Actor::Owner => ChannelKind::Web,
     }
 }

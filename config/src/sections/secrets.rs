@@ -20,17 +20,36 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 pub struct SecretsConfig {
     /// Seals credentials at rest.
     pub key: Option<SealingKey>,
+    /// The key before, which still opens what it sealed. Only beside `key`, and never the same.
+    pub previous_key: Option<SealingKey>,
 }
 
 impl SecretsConfig {
     pub(crate) fn validate(section: &Section<'_>) -> Result<Self, Reported> {
-        let mut key = None;
-        section.secret("key", |text| {
-            key = Some(sealing_key(text)?);
-            Ok(())
-        })?;
-        Ok(Self { key })
+        let key = optional_key(section, "key");
+        let previous_key = optional_key(section, "previous_key");
+        let (key, previous_key) = (key?, previous_key?);
+        match (&key, &previous_key) {
+            (None, Some(_)) => {
+                let what = "is given without key, which replaces it";
+                Err(section.report("previous_key", what, "add key or key_file, or rename previous_key to key"))
+            }
+            (Some(key), Some(previous)) if key.expose() == previous.expose() => {
+                let fix = "make a new key with `openssl rand -base64 32`, or remove previous_key";
+                Err(section.report("previous_key", "is the same as key, so nothing would change", fix))
+            }
+            _ => Ok(Self { key, previous_key }),
+        }
     }
+}
+
+fn optional_key(section: &Section<'_>, name: &'static str) -> Result<Option<SealingKey>, Reported> {
+    let mut key = None;
+    section.secret(name, |text| {
+        key = Some(sealing_key(text)?);
+        Ok(())
+    })?;
+    Ok(key)
 }
 
 fn sealing_key(text: &str) -> Result<SealingKey, Flaw> {

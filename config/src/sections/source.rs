@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use asks::ask::Surface;
 use asks::ids::SourceName;
+use asks::place::ChannelKind;
 use url::Url;
 
 use super::Outline;
@@ -50,6 +51,10 @@ pub enum SignIn {
 pub struct SourceConfig {
     /// Its name, unique in the file.
     pub name: SourceName,
+    /// What pages call it; its name unless told otherwise.
+    pub label: String,
+    /// Whether people may link themselves to it.
+    pub link: bool,
     /// What it is.
     pub kind: SourceKind,
     /// Its base address. Several sources may share one.
@@ -89,13 +94,18 @@ impl SourceConfig {
             values::one_of(item, &known, &[])
         });
         let headers = section.or("headers", Headers::new(), headers);
+        let link = section.or("link", true, values::flag);
+        let label = section.optional("label", values::name);
         if let (Ok(active), Ok(idle)) = (poll_active, poll_idle)
             && active > idle
         {
             section.warn("poll_idle", "is shorter than poll_active", "idle sources are meant to be asked less often");
         }
+        let name = name?;
         Ok(Self {
-            name: SourceName::new(name?),
+            label: label?.unwrap_or_else(|| name.clone()),
+            link: link?,
+            name: SourceName::new(name),
             kind: kind?,
             url: url?,
             auth: auth?,
@@ -111,7 +121,7 @@ impl SourceConfig {
 
 fn handoff(item: &Item<'_>, outline: &Outline) -> Result<HandoffUrl, Reported> {
     let url = HandoffUrl::parse(item.text()?).map_err(|flaw| item.flawed(flaw))?;
-    if outline.telegram && !url.has_public_host() {
+    if outline.channels.contains(&ChannelKind::Telegram) && !url.has_public_host() {
         item.warn(
             "has a host that Telegram takes for no button, so cards there show the link as text",
             "use a host with a dot that is not this machine",

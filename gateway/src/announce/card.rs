@@ -1,40 +1,13 @@
 //! A card as it should stand at one place now, and whether an ask's cards have all come to their end.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::time::Duration;
-
 use adapters::channel::{CardView, Channel};
-use asks::place::MessageRef;
+use sha2::{Digest as _, Sha256};
 use store::ledger::LedgerError;
 use store::record::{AskRecord, Delivery};
 
 use super::step::{Step, step};
 use crate::hub::Hub;
 use crate::show::view::{Setting, view};
-
-/// How often, a second apart, a second copy of a card waits for its ask's outcome.
-const COPY_LOOKS: u32 = 600;
-
-/// Brings a second copy of a delivery's card up to date, once and as well as it goes: the ledger knows one message only.
-pub async fn revise_copy(hub: &Hub, delivery: &Delivery, copy: &MessageRef) {
-    let Some(channel) = hub.channels.get(&delivery.place.channel()) else { return };
-    let mut looks = 0;
-    let record = loop {
-        let Ok(Some(record)) = hub.ledger.ask(&delivery.ask).await else { return };
-        // It is told once, so it is told the outcome and not that something is being sent.
-        if record.life.is_over() || record.life.is_open() {
-            break record;
-        }
-        looks += 1;
-        if looks > COPY_LOOKS || !hub.wait_softly(Duration::from_secs(1)).await {
-            return;
-        }
-    };
-    let card = rendering(hub, &record, delivery, channel.as_ref());
-    if let Err(failure) = channel.revise(&delivery.place, copy, &card).await {
-        tracing::debug!(ask = %record.key, "a second copy of the card of {} stays as it is: {failure}", record.key);
-    }
-}
 
 /// What the card says there, now.
 pub(super) fn rendering(hub: &Hub, record: &AskRecord, delivery: &Delivery, channel: &dyn Channel) -> CardView {
@@ -45,6 +18,8 @@ pub(super) fn rendering(hub: &Hub, record: &AskRecord, delivery: &Delivery, chan
         delivery: delivery.id,
         shared: hub.links.is_shared(&delivery.place),
         summary: hub.links.is_summary(&delivery.place),
+        short: !channel.capabilities().shows_content,
+        quiet: false,
         origin: several.then(|| (record.account.name.as_str(), record.account.source.as_str())),
         handoff: handoff.map(|url| url.fill(&record.key.conversation, &record.key.ask)),
         label_limit: channel.capabilities().label_limit,
@@ -52,15 +27,40 @@ pub(super) fn rendering(hub: &Hub, record: &AskRecord, delivery: &Delivery, chan
     view(record, &setting, &hub.keys, hub.words(&record.account))
 }
 
-/// A digest of everything a message says, buttons included.
+/// A digest of everything a message says, buttons included. It is kept in the ledger, so every build must make the same.
 pub(super) fn digest(card: &CardView) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    let CardView { origin, title, text, content, legend, status, buttons, link } = card;
-    (origin, title, text, content, legend, status, link).hash(&mut hasher);
-    for button in buttons {
-        (&button.label, format!("{:?}", button.style), &button.token).hash(&mut hasher);
+    // Urgency changes with the hour and says nothing that can be read.
+    let CardView { origin, title, text, content, legend, status, buttons, link, urgency: _ } = card;
+    let mut hash = Sha256::new();
+    let mut part = |text: Option<&str>| {
+        // Length first, so that no two cards give the same bytes.
+        hash.update(text.map_or(u64::MAX, |text| text.len() as u64).to_be_bytes());
+        hash.update(text.unwrap_or_default());
+    };
+    for text in [origin.as_deref(), title.as_deref(), Some(text.as_str()), status.as_deref()] {
+        part(text);
     }
-    hasher.finish()
+    for pair in [content, link] {
+        part(pair.as_ref().map(|(first, _)| first.as_str()));
+        part(pair.as_ref().map(|(_, second)| second.as_str()));
+    }
+    part(Some(&legend.join("\n")));
+    for button in buttons {
+        part(Some(&button.label));
+        part(Some(&format!("{:?}", button.style)));
+        part(Some(&button.token));
+    }
+    hash.finalize().first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
+}
+
+/// The least that a message can say about an ask, for a platform that refuses everything else: nothing an agent wrote but the
+/// label that was pressed.
+pub(super) fn plain(card: &CardView) -> CardView {
+    CardView {
+        text: card.status.clone().unwrap_or_else(|| card.text.clone()),
+        urgency: card.urgency,
+        ..CardView::default()
+    }
 }
 
 /// Marks an ask as finished when it is over and every copy of its card says so.

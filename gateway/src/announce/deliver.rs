@@ -1,16 +1,19 @@
 //! The worker of one place: takes one step after the other until nothing is left to do there.
 
+mod notice;
+mod revise;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use adapters::channel::{CardView, Channel, Failure, SendKey};
 use asks::place::{MessageRef, Place};
 use store::ledger::LedgerError;
-use store::record::{AskRecord, Delivery, DeliveryId, DeliveryState, Notice, NoticeId, NoticeState};
+use store::record::{AskRecord, Delivery, DeliveryId, DeliveryState};
 
 use super::card::{digest, finish_if_over, rendering};
-use super::queue::{Item, New};
+use super::queue::{Item, New, Next};
 use super::step::{Step, step};
 use crate::hub::Hub;
 
@@ -22,8 +25,6 @@ const LONGEST_GROWN: Duration = Duration::from_secs(8);
 const TOKEN_PAUSE: Duration = Duration::from_mins(1);
 /// How often a worker that waits looks for edits.
 const EDIT_LOOK: Duration = Duration::from_millis(250);
-/// How often a notice may be sent when nobody knows whether an earlier send arrived.
-const MAX_SENDS: u32 = 2;
 
 /// What became of one item.
 enum Flow {
@@ -45,16 +46,24 @@ pub(super) struct Worker {
     place: Place,
     /// How often each item failed in a row, for growing pauses.
     failures: BTreeMap<Item, u32>,
+    /// Edits that failed, and when each is tried again: a message that cannot be changed holds back nothing else.
+    deferred: BTreeMap<Item, Instant>,
 }
 
 impl Worker {
     pub(super) const fn new(hub: Arc<Hub>, place: Place) -> Self {
-        Self { hub, place, failures: BTreeMap::new() }
+        Self { hub, place, failures: BTreeMap::new(), deferred: BTreeMap::new() }
     }
 
     /// Works until the queue is empty or the service stops for good.
     pub(super) async fn run(mut self) {
-        while let Some(item) = self.hub.queues.pop(&self.place) {
+        loop {
+            self.take_up_deferred();
+            let item = match self.hub.queues.pop_unless(&self.place, !self.deferred.is_empty()) {
+                Next::Item(item) => item,
+                Next::Wait if self.hub.wait(EDIT_LOOK).await => continue,
+                Next::Wait | Next::End => return,
+            };
             let flow = match self.work(item).await {
                 Ok(flow) => flow,
                 Err(error) => {
@@ -72,13 +81,14 @@ impl Worker {
                     self.again(item);
                 }
                 Flow::Later(after) => {
-                    let failures = self.failures.entry(item).or_default();
-                    *failures += 1;
-                    let grown = Duration::from_millis(250 << (*failures).min(5)).min(LONGEST_GROWN);
-                    let pause = after.max(grown);
-                    self.again(item);
-                    if !self.pause(item, pause).await {
-                        return;
+                    let pause = self.growing(item, after);
+                    if matches!(item, Item::Edit(..)) {
+                        self.deferred.insert(item, self.hub.clock.instant() + pause);
+                    } else {
+                        self.again(item);
+                        if !self.pause(pause).await {
+                            return;
+                        }
                     }
                 }
                 Flow::Moved(to) => self.move_to(item, to).await,
@@ -89,24 +99,55 @@ impl Worker {
         }
     }
 
-    /// Waits before the place goes on: what fails for one message there mostly fails for all. Only edits go on while something
-    /// new waits, because a platform paces them apart and somebody looks at them. Returns whether to go on.
-    async fn pause(&self, waiting: Item, pause: Duration) -> bool {
+    /// The pause after one more failure of an item: what the platform asks for, or one that grows; never the same for all.
+    fn growing(&mut self, item: Item, after: Duration) -> Duration {
+        let failures = self.failures.entry(item).or_default();
+        *failures += 1;
+        let grown = Duration::from_millis(250 << (*failures).min(5)).min(LONGEST_GROWN);
+        if after >= grown { after } else { self.hub.jitter(grown).max(after) }
+    }
+
+    /// How often a delivery's message failed in a row.
+    fn failed(&self, id: DeliveryId) -> u32 {
+        let about = |item: &Item| match item {
+            Item::Edit(_, other) | Item::New(_, New::Card(other)) => *other == id,
+            Item::New(_, New::Notice(_)) => false,
+        };
+        self.failures.iter().filter(|(item, _)| about(item)).map(|(_, failures)| *failures).max().unwrap_or_default()
+    }
+
+    fn take_up_deferred(&mut self) {
+        let now = self.hub.clock.instant();
+        let due: Vec<Item> = self.deferred.iter().filter(|(_, at)| **at <= now).map(|(item, _)| *item).collect();
+        for item in due {
+            self.deferred.remove(&item);
+            self.again(item);
+        }
+    }
+
+    /// Waits before something new goes out there: what fails for one new message mostly fails for all. Edits go on meanwhile,
+    /// because a platform paces them apart and somebody looks at them. Returns whether to go on.
+    async fn pause(&mut self, pause: Duration) -> bool {
         let until = self.hub.clock.instant() + pause;
-        let mut edits_pass = matches!(waiting, Item::New(..));
         loop {
             let left = until.saturating_duration_since(self.hub.clock.instant());
             if left.is_zero() {
                 return true;
             }
-            if edits_pass && let Some(edit) = self.hub.queues.pop_edit(&self.place) {
-                let flow = self.work(edit).await;
-                match flow {
-                    Ok(Flow::Done | Flow::Parked) => {}
+            self.take_up_deferred();
+            if let Some(edit) = self.hub.queues.pop_edit(&self.place) {
+                match self.work(edit).await {
+                    Ok(Flow::Done | Flow::Parked) => {
+                        self.failures.remove(&edit);
+                    }
                     Ok(Flow::More) => self.again(edit),
-                    Ok(Flow::Later(_) | Flow::Moved(_)) | Err(_) => {
-                        self.again(edit);
-                        edits_pass = false;
+                    Ok(Flow::Later(after)) => {
+                        let pause = self.growing(edit, after);
+                        self.deferred.insert(edit, self.hub.clock.instant() + pause);
+                    }
+                    // Found again when the new message is tried.
+                    Ok(Flow::Moved(_)) | Err(_) => {
+                        self.deferred.insert(edit, self.hub.clock.instant() + left.max(EDIT_LOOK));
                     }
                 }
                 self.hub.progress.notify_waiters();
@@ -170,21 +211,22 @@ impl Worker {
         let digest = digest(&card);
         let flow = match step(&record, &delivery, digest, self.hub.now()) {
             Step::Nothing => {
+                if delivery.refused.is_none() {
+                    self.hub.board.delivered(&record.key, &self.place);
+                }
                 finish_if_over(&self.hub, &record).await?;
                 Flow::Done
             }
             Step::Drop | Step::GiveUp if record.life.is_over() => {
-                self.hub.ledger.save_delivery(Delivery { state: DeliveryState::Dropped, ..delivery }).await?;
+                self.save(Delivery { state: DeliveryState::Dropped, ..delivery }).await?;
                 Flow::More
             }
             Step::Drop | Step::GiveUp => {
                 let why = "sent twice, and the platform never said whether it arrived";
                 tracing::error!(ask = %record.key, place = %self.place, "the card of {} may not be at {}: {why}", record.key, self.place);
                 self.hub.board.count("askgate_cards_unconfirmed_total");
-                self.hub
-                    .ledger
-                    .save_delivery(Delivery { state: DeliveryState::Parked { why: why.into() }, ..delivery })
-                    .await?;
+                self.hub.board.undelivered(&record.key, &self.place, why);
+                self.save(Delivery { state: DeliveryState::Unconfirmed, ..delivery }).await?;
                 Flow::Done
             }
             Step::Present { .. } if self.hub.stop.soft.is_cancelled() => Flow::Done,
@@ -193,6 +235,7 @@ impl Worker {
                 self.present(channel.as_ref(), delivery, &record, &card, (attempt, replaces, digest)).await?
             }
             Step::Revise => self.revise(channel.as_ref(), delivery, &record, &card, digest).await?,
+            Step::ReviseCopy(copy) => self.revise_copy(channel.as_ref(), delivery, &copy, &card).await?,
         };
         Ok(Some(flow))
     }
@@ -211,160 +254,91 @@ impl Worker {
         }
         // Durable before the send: after a crash it is known that the platform may have the message.
         delivery.state = DeliveryState::Sending { attempt };
-        self.hub.ledger.save_delivery(delivery.clone()).await?;
+        self.save(delivery.clone()).await?;
+        faults::point("announce.sending-saved");
         // The same key for every attempt, so that a platform that knows such keys shows one message.
-        let key = SendKey(format!("card-{}-{}", delivery.id, delivery.replaced_at.unwrap_or_default()));
+        let card_of = format!("card-{}-{}", delivery.id, delivery.replaced_at.unwrap_or_default());
+        let key = SendKey(self.hub.keys.name(&card_of));
         let sent = channel.present(&self.place, card, &key).await;
-        // What certainly did not arrive counts as not sent; an earlier send in doubt stays in doubt, and counts.
-        match sent {
+        faults::point("announce.sent");
+        let failure = match sent {
             Ok(message) => {
                 self.hub.board.count("askgate_cards_shown_total");
+                self.adopt_earlier(&mut delivery, &message).await?;
                 delivery.state = DeliveryState::Shown { message, rendered: digest };
-                self.hub.ledger.save_delivery(delivery).await?;
-                Ok(Flow::More)
+                self.save(delivery).await?;
+                faults::point("announce.shown-saved");
+                return Ok(Flow::More);
             }
-            Err(Failure::Ambiguous { why }) => {
-                tracing::warn!(ask = %record.key, place = %self.place, attempt, "nobody knows whether the card of {} arrived at {}: {why}", record.key, self.place);
-                Ok(Flow::Later(AMBIGUOUS_PAUSE))
+            Err(failure) => failure,
+        };
+        if let Failure::Ambiguous { why } = &failure {
+            tracing::warn!(ask = %record.key, place = %self.place, attempt, "nobody knows whether the card of {} arrived at {}: {why}", record.key, self.place);
+            return Ok(Flow::Later(AMBIGUOUS_PAUSE));
+        }
+        match self.elsewhere(failure) {
+            // What certainly did not arrive counts as not sent; an earlier send in doubt stays in doubt, and counts.
+            Ok(flow) => {
+                self.save(before).await?;
+                Ok(flow)
             }
-            Err(Failure::Retry { after, why }) => {
-                tracing::debug!(ask = %record.key, place = %self.place, "the card of {} waits {after:?}: {why}", record.key);
-                self.hub.ledger.save_delivery(before).await?;
-                Ok(Flow::Later(after))
-            }
-            Err(Failure::Moved { to }) => {
-                self.hub.ledger.save_delivery(before).await?;
-                Ok(Flow::Moved(to))
-            }
-            Err(Failure::PlaceGone { why }) => {
-                self.hub.ledger.save_delivery(before).await?;
-                self.hub.park(&self.place, &why);
-                Ok(Flow::Parked)
-            }
-            Err(Failure::Unauthorised) => {
-                self.hub.ledger.save_delivery(before).await?;
-                Ok(Flow::Later(TOKEN_PAUSE))
-            }
-            Err(refused @ (Failure::Refused { .. } | Failure::Unchanged | Failure::MessageGone)) => {
+            Err(refused) => {
                 let why = refused.to_string();
                 tracing::error!(ask = %record.key, place = %self.place, "the card of {} cannot be shown at {}: {why}", record.key, self.place);
                 self.hub.board.count("askgate_cards_refused_total");
-                delivery.state = DeliveryState::Parked { why };
-                self.hub.ledger.save_delivery(delivery).await?;
+                self.hub.board.undelivered(&record.key, &self.place, &why);
+                delivery.state = DeliveryState::Parked { why, rendered: digest, at: self.hub.now() };
+                self.save(delivery).await?;
                 Ok(Flow::Done)
             }
         }
     }
 
-    async fn revise(
-        &self,
-        channel: &dyn Channel,
-        mut delivery: Delivery,
-        record: &AskRecord,
-        card: &CardView,
-        digest: u64,
-    ) -> Result<Flow, LedgerError> {
-        let DeliveryState::Shown { message, .. } = delivery.state.clone() else { return Ok(Flow::Done) };
-        match channel.revise(&self.place, &message, card).await {
-            Ok(()) | Err(Failure::Unchanged) => {
-                delivery.state = DeliveryState::Shown { message, rendered: digest };
-                self.hub.ledger.save_delivery(delivery).await?;
-                Ok(Flow::More)
-            }
-            Err(Failure::MessageGone) => {
-                tracing::info!(ask = %record.key, place = %self.place, "the card of {} is gone from {}", record.key, self.place);
-                delivery.state = DeliveryState::Missing { since: self.hub.now() };
-                self.hub.ledger.save_delivery(delivery).await?;
-                Ok(Flow::More)
-            }
-            Err(Failure::PlaceGone { why }) => {
-                self.hub.park(&self.place, &why);
-                Ok(Flow::Parked)
-            }
-            Err(Failure::Moved { to }) => Ok(Flow::Moved(to)),
-            Err(Failure::Retry { after, .. }) => Ok(Flow::Later(after)),
-            // An edit may be repeated: it says the same thing again.
-            Err(Failure::Ambiguous { .. }) => Ok(Flow::Later(Duration::from_secs(1))),
-            Err(Failure::Unauthorised) => Ok(Flow::Later(TOKEN_PAUSE)),
-            Err(Failure::Refused { why }) => {
-                tracing::error!(ask = %record.key, place = %self.place, "the card of {} at {} cannot be changed: {why}", record.key, self.place);
-                self.hub.board.count("askgate_edits_refused_total");
-                // It says what it says; a later change is tried again.
-                delivery.state = DeliveryState::Shown { message, rendered: digest };
-                self.hub.ledger.save_delivery(delivery).await?;
-                Ok(Flow::More)
-            }
-        }
-    }
-
-    async fn notice(&self, id: NoticeId) -> Result<Flow, LedgerError> {
-        let Some(notice) = self.hub.ledger.notice(id).await? else { return Ok(Flow::Done) };
-        if notice.place != self.place {
-            super::touch_notice(&self.hub, &notice);
-            return Ok(Flow::Done);
-        }
-        let attempt = match notice.state {
-            NoticeState::Planned => 1,
-            NoticeState::Sending { attempt } if attempt < MAX_SENDS => attempt + 1,
-            NoticeState::Sending { .. } => return self.end_notice(notice, NoticeState::Dropped).await,
-            NoticeState::Sent | NoticeState::Dropped => return Ok(Flow::Done),
-        };
-        let Some(channel) = self.hub.channels.get(&self.place.channel()) else {
-            return self.end_notice(notice, NoticeState::Dropped).await;
-        };
-        if let Err(after) = self.turn().await {
-            return Ok(Flow::Later(after));
-        }
-        let about = self.message_of(&notice).await?;
-        self.hub.ledger.save_notice(Notice { state: NoticeState::Sending { attempt }, ..notice.clone() }).await?;
-        let key = SendKey(format!("notice-{}", notice.id.0));
-        // As for cards: an earlier send in doubt stays in doubt.
-        let before = notice.clone();
-        match channel.notify(&self.place, &notice.text, about.as_ref(), &key).await {
-            Ok(()) => self.end_notice(notice, NoticeState::Sent).await,
-            Err(Failure::Ambiguous { .. }) => Ok(Flow::Later(AMBIGUOUS_PAUSE)),
-            Err(Failure::Retry { after, .. }) => {
-                self.hub.ledger.save_notice(before).await?;
+    /// What a failure means for the place, whatever was tried there.
+    ///
+    /// # Errors
+    /// The failure itself, when it is about the one message.
+    fn elsewhere(&self, failure: Failure) -> Result<Flow, Failure> {
+        match failure {
+            Failure::Retry { after, why } => {
+                tracing::debug!(place = %self.place, "{} waits {after:?}: {why}", self.place);
                 Ok(Flow::Later(after))
             }
-            Err(Failure::Moved { to }) => {
-                self.hub.ledger.save_notice(before).await?;
-                Ok(Flow::Moved(to))
-            }
-            Err(Failure::PlaceGone { why }) => {
-                self.hub.ledger.save_notice(before).await?;
+            Failure::Moved { to } => Ok(Flow::Moved(to)),
+            Failure::PlaceGone { why } => {
                 self.hub.park(&self.place, &why);
                 Ok(Flow::Parked)
             }
-            Err(Failure::Unauthorised) => {
-                self.hub.ledger.save_notice(before).await?;
-                Ok(Flow::Later(TOKEN_PAUSE))
-            }
-            Err(Failure::Refused { why }) => {
-                tracing::error!(ask = %notice.ask, place = %self.place, "a text about {} cannot be shown at {}: {why}", notice.ask, self.place);
-                self.end_notice(notice, NoticeState::Dropped).await
-            }
-            Err(Failure::Unchanged | Failure::MessageGone) => self.end_notice(notice, NoticeState::Dropped).await,
+            Failure::Unauthorised => Ok(Flow::Later(TOKEN_PAUSE)),
+            about_it @ (Failure::MessageGone
+            | Failure::Unchanged
+            | Failure::Ambiguous { .. }
+            | Failure::Refused { .. }) => Err(about_it),
         }
     }
 
-    async fn end_notice(&self, notice: Notice, state: NoticeState) -> Result<Flow, LedgerError> {
-        let ask = notice.ask.clone();
-        self.hub.ledger.save_notice(Notice { state, ..notice }).await?;
-        if let Some(record) = self.hub.ledger.ask(&ask).await? {
-            finish_if_over(&self.hub, &record).await?;
+    /// Writes a delivery down without losing what a tap told of other messages meanwhile.
+    async fn save(&self, mut delivery: Delivery) -> Result<(), LedgerError> {
+        if let Some(now) = self.hub.ledger.delivery(delivery.id).await? {
+            for copy in now.copies {
+                if !delivery.copies.contains(&copy) {
+                    delivery.copies.push(copy);
+                }
+            }
         }
-        Ok(Flow::Done)
+        self.hub.ledger.save_delivery(delivery).await
     }
 
-    async fn message_of(&self, notice: &Notice) -> Result<Option<MessageRef>, LedgerError> {
-        let deliveries = self.hub.ledger.deliveries(&notice.ask).await?;
-        Ok(deliveries.into_iter().filter(|delivery| delivery.place == self.place).find_map(|delivery| {
-            match delivery.state {
-                DeliveryState::Shown { message, .. } => Some(message),
-                _ => None,
-            }
-        }))
+    /// A tap may have proved meanwhile that an earlier send had arrived: that message is a copy from now on.
+    async fn adopt_earlier(&self, delivery: &mut Delivery, message: &MessageRef) -> Result<(), LedgerError> {
+        let now = self.hub.ledger.delivery(delivery.id).await?;
+        if let Some(DeliveryState::Shown { message: earlier, .. }) = now.map(|now| now.state)
+            && earlier != *message
+            && delivery.replaced_at.is_none()
+        {
+            delivery.copies.push(earlier);
+        }
+        Ok(())
     }
 
     /// Takes everything of this place to its new address, durably, and goes on there.

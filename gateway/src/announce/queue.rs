@@ -37,6 +37,17 @@ pub struct Queues {
     places: Mutex<HashMap<Place, PlaceQueue>>,
 }
 
+/// What a worker does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    /// This.
+    Item(Item),
+    /// Nothing yet, and something later.
+    Wait,
+    /// Nothing any more.
+    End,
+}
+
 impl Queues {
     /// Adds an item, once. Returns whether the caller must start a worker for the place.
     #[must_use]
@@ -56,6 +67,21 @@ impl Queues {
             places.remove(place);
         }
         item
+    }
+
+    /// Takes the next item for a worker that may have more to do later. An empty queue ends a worker that
+    /// has not.
+    #[must_use]
+    pub(super) fn pop_unless(&self, place: &Place, waits: bool) -> Next {
+        let mut places = self.lock();
+        match places.get_mut(place).map(|queue| queue.items.pop_first()) {
+            Some(Some(item)) => Next::Item(item),
+            Some(None) if waits => Next::Wait,
+            _ => {
+                places.remove(place);
+                Next::End
+            }
+        }
     }
 
     /// Takes the next item if it is an edit.

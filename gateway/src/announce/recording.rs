@@ -76,6 +76,8 @@ fn new_record(hub: &Hub, account: &AccountKey, listed: Listed) -> AskRecord {
         created: listed.created,
         life: Life::Announcing,
         dead_buttons: Vec::new(),
+        unused: 0,
+        votes: Vec::new(),
         seq: Seq::default(),
         moved_at: now,
         finished: false,
@@ -86,6 +88,7 @@ async fn keep(hub: &Arc<Hub>, record: AskRecord) -> Result<Recorded, LedgerError
     let retry = content::is_needed(&record.card) && record.content.is_none();
     let places = hub.links.places(&record.account);
     let recorded = hub.ledger.record(NewAsk { record, places }).await?;
+    faults::point("ask.recorded");
     if let Recorded::New(record, deliveries) = &recorded {
         tracing::info!(ask = %record.key, account = %record.account, kind = %record.card.kind, places = deliveries.len(), "new ask {}", record.key);
         hub.board.count("askgate_asks_seen_total");
@@ -98,6 +101,14 @@ async fn keep(hub: &Arc<Hub>, record: AskRecord) -> Result<Recorded, LedgerError
         }
     }
     Ok(recorded)
+}
+
+/// Goes on reading what the buttons of an open ask would send, after a start.
+pub(super) fn resume(hub: &Arc<Hub>, record: &AskRecord) {
+    if content::is_needed(&record.card) && record.content.is_none() {
+        let (hub, key) = (Arc::clone(hub), record.key.clone());
+        hub.clone().spawn(async move { keep_reading(&hub, &key).await });
+    }
 }
 
 async fn keep_reading(hub: &Arc<Hub>, key: &AskKey) {

@@ -1,10 +1,13 @@
 //! What a delivery needs next, decided from records alone.
 
 use asks::life::{Life, UnixMillis};
+use asks::place::MessageRef;
 use store::record::{AskRecord, Delivery, DeliveryState};
 
 /// A missing card is replaced at most once in this time.
 const REPLACE_AFTER_MS: UnixMillis = 60 * 60 * 1000;
+/// A card that the platform refused is tried again after this time.
+const RETRY_REFUSED_MS: UnixMillis = 24 * 60 * 60 * 1000;
 /// How often a card may be sent when nobody knows whether an earlier send arrived.
 const MAX_SENDS: u32 = 2;
 
@@ -22,6 +25,8 @@ pub(super) enum Step {
     },
     /// Change the message to what the card says now.
     Revise,
+    /// Tell another message with the same card how the ask ended.
+    ReviseCopy(MessageRef),
     /// Never send it: the ask was over before the card was shown.
     Drop,
     /// Give it up: it was sent as often as is safe, and nobody knows whether it arrived.
@@ -45,15 +50,22 @@ pub(super) fn step(record: &AskRecord, delivery: &Delivery, digest: u64, now: Un
             Step::Nothing
         }
         DeliveryState::Sending { .. } => Step::GiveUp,
-        DeliveryState::Shown { rendered, .. } if *rendered == digest => Step::Nothing,
+        DeliveryState::Shown { rendered, .. } if *rendered == digest => match delivery.copies.first() {
+            Some(copy) if record.life.is_over() => Step::ReviseCopy(copy.clone()),
+            _ => Step::Nothing,
+        },
         DeliveryState::Shown { .. } => Step::Revise,
-        DeliveryState::Missing { .. } if open && may_replace(delivery, now) => {
-            Step::Present { attempt: 1, replaces: true }
+        DeliveryState::Missing if open && may_replace(delivery, now) => Step::Present { attempt: 1, replaces: true },
+        DeliveryState::Parked { rendered, at, .. }
+            if open && (*rendered != digest || now.saturating_sub(*at) >= RETRY_REFUSED_MS) =>
+        {
+            Step::Present { attempt: 1, replaces: false }
         }
         // Planned while an answer from elsewhere is on its way: shown only if the ask comes back.
         DeliveryState::Planned
         | DeliveryState::Dropped
-        | DeliveryState::Missing { .. }
+        | DeliveryState::Missing
+        | DeliveryState::Unconfirmed
         | DeliveryState::Parked { .. } => Step::Nothing,
     }
 }
@@ -66,7 +78,7 @@ fn may_replace(delivery: &Delivery, now: UnixMillis) -> bool {
 mod tests {
     use asks::ids::{AccountKey, AskKey};
     use asks::life::{Claim, Why};
-    use asks::place::{Actor, MessageRef, Place};
+    use asks::place::{Actor, Place};
     use serde_json::json;
     use store::record::{DeliveryId, Seq};
 
@@ -87,6 +99,8 @@ mod tests {
             created: String::new(),
             life,
             dead_buttons: Vec::new(),
+            unused: 0,
+            votes: Vec::new(),
             seq: Seq(1),
             moved_at: 0,
             finished: false,
@@ -95,7 +109,7 @@ mod tests {
 
     fn delivery(state: DeliveryState) -> Delivery {
         let ask = AskKey { source: "app".into(), conversation: "h".into(), ask: "c".into() };
-        Delivery { id: DeliveryId(1), ask, place: place(), state, replaced_at: None }
+        Delivery { id: DeliveryId(1), ask, place: place(), state, replaced_at: None, copies: Vec::new(), refused: None }
     }
 
     #[test]
@@ -107,17 +121,19 @@ mod tests {
             actor_name: None,
             place: place(),
             at: 0,
+            response: None,
         };
         let live = || Life::Live { note: None };
         let claimed = || Life::Claimed { claim: claim.clone(), hold: None };
         let over = || Life::Withdrawn { why: Why::Cancelled };
         let shown =
             |rendered| DeliveryState::Shown { message: MessageRef { chat: "7".into(), id: "1".into() }, rendered };
+        let refused = |rendered, at| DeliveryState::Parked { why: "refused".into(), rendered, at };
         let first = Step::Present { attempt: 1, replaces: false };
         let table = [
             (Life::Announcing, DeliveryState::Planned, first.clone()),
             (live(), DeliveryState::Planned, first.clone()),
-            (live(), DeliveryState::Dropped, first),
+            (live(), DeliveryState::Dropped, first.clone()),
             (claimed(), DeliveryState::Planned, Step::Nothing),
             (over(), DeliveryState::Planned, Step::Drop),
             (over(), DeliveryState::Dropped, Step::Nothing),
@@ -128,9 +144,13 @@ mod tests {
             (live(), shown(5), Step::Nothing),
             (live(), shown(4), Step::Revise),
             (over(), shown(4), Step::Revise),
-            (live(), DeliveryState::Missing { since: 1 }, Step::Present { attempt: 1, replaces: true }),
-            (over(), DeliveryState::Missing { since: 1 }, Step::Nothing),
-            (live(), DeliveryState::Parked { why: "refused".into() }, Step::Nothing),
+            (live(), DeliveryState::Missing, Step::Present { attempt: 1, replaces: true }),
+            (over(), DeliveryState::Missing, Step::Nothing),
+            (live(), refused(5, 10), Step::Nothing),
+            (live(), refused(4, 10), first.clone()),
+            (live(), refused(5, 10 - RETRY_REFUSED_MS), first),
+            (over(), refused(4, 10), Step::Nothing),
+            (live(), DeliveryState::Unconfirmed, Step::Nothing),
         ];
         for (life, state, expected) in table {
             let name = format!("{} and {state:?}", life.name());
@@ -139,8 +159,19 @@ mod tests {
     }
 
     #[test]
+    fn a_second_copy_is_told_how_it_ended_and_not_before() {
+        let message = |id: &str| MessageRef { chat: "7".into(), id: id.into() };
+        let mut shown = delivery(DeliveryState::Shown { message: message("1"), rendered: 5 });
+        shown.copies.push(message("2"));
+        assert_eq!(step(&record(Life::Live { note: None }), &shown, 5, 10), Step::Nothing);
+        let over = record(Life::Withdrawn { why: Why::Cancelled });
+        assert_eq!(step(&over, &shown, 4, 10), Step::Revise, "the card itself comes first");
+        assert_eq!(step(&over, &shown, 5, 10), Step::ReviseCopy(message("2")));
+    }
+
+    #[test]
     fn a_missing_card_is_replaced_at_most_once_an_hour() {
-        let mut missing = delivery(DeliveryState::Missing { since: 1 });
+        let mut missing = delivery(DeliveryState::Missing);
         missing.replaced_at = Some(1_000);
         let live = record(Life::Live { note: None });
         assert_eq!(step(&live, &missing, 5, 1_000 + REPLACE_AFTER_MS - 1), Step::Nothing);

@@ -2,7 +2,7 @@
 
 use adapters::source::{AnswerRow, Conversation};
 use asks::card::{Button, Card};
-use asks::life::Why;
+use asks::life::{Claim, Why};
 use serde_json::{Value, json};
 use store::record::AskRecord;
 
@@ -50,7 +50,7 @@ fn ended(record: &AskRecord, conversation: &Conversation) -> Ended {
 
 /// Whether the row is the answer that the record's card says did not stand.
 fn is_late_answer(record: &AskRecord, row: &AnswerRow) -> bool {
-    record.life.late_claim().is_some_and(|claim| is_answer_of(&record.card, &claim.button, &row.response))
+    record.life.late_claim().is_some_and(|claim| is_answer_of(&record.card, claim, &row.response))
 }
 
 /// Whether the conversation waits on the ask.
@@ -63,9 +63,10 @@ pub(super) fn row<'a>(record: &AskRecord, conversation: &'a Conversation) -> Opt
     conversation.answers.iter().rev().find(|row| row.ask == record.key.ask)
 }
 
-/// Whether a stored answer is the one that a button sends.
-pub(super) fn is_answer_of(card: &Card, button: &asks::ids::ButtonId, response: &Value) -> bool {
-    card.button(button).and_then(sent_by).is_some_and(|sent| same(&sent, response))
+/// Whether a stored answer is the one that a claim sends: its own where it was given on the answer page, else its button's.
+pub(super) fn is_answer_of(card: &Card, claim: &Claim, response: &Value) -> bool {
+    let sent = claim.response.clone().or_else(|| card.button(&claim.button).and_then(sent_by));
+    sent.is_some_and(|sent| same(&sent, response))
 }
 
 /// The label of the button whose answer this is.
@@ -120,8 +121,18 @@ mod tests {
     fn a_stored_answer_is_recognised_whatever_its_order_or_number_form() {
         let card = card();
         let team = json!({"content": {"selected": ["team"]}, "action": "accept"});
-        assert!(is_answer_of(&card, &"option:team".into(), &team));
-        assert!(!is_answer_of(&card, &"skip".into(), &team));
+        let claim = |button: &str, response: Option<Value>| Claim {
+            button: button.into(),
+            label: String::new(),
+            actor: asks::place::Actor::Owner,
+            actor_name: None,
+            place: asks::place::Place::DiscordUser(1),
+            at: 0,
+            response,
+        };
+        assert!(is_answer_of(&card, &claim("option:team", None), &team));
+        assert!(!is_answer_of(&card, &claim("skip", None), &team));
+        assert!(is_answer_of(&card, &claim("", Some(team.clone())), &team), "one from the answer page has no button");
         assert_eq!(label_of(&card, &team).as_deref(), Some("Team"));
         assert_eq!(
             label_of(&card, &json!({"action": "accept", "content": {"selected": ["solo"]}})).as_deref(),

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use adapters::channel::{Press, Reply};
 use asks::card::Button;
 use asks::life::{Claim, Life};
-use asks::place::Place;
+use asks::place::{MessageRef, Place};
 use store::ledger::{Claimed, LedgerError};
-use store::record::{AskRecord, AuditLine, Delivery, DeliveryState, TokenRecord};
+use store::record::{AskRecord, AuditLine, Delivery, DeliveryId, DeliveryState, Purpose, TokenRecord};
 use store::token::TapToken;
 
 use crate::announce;
@@ -36,6 +36,9 @@ async fn decide(hub: &Arc<Hub>, press: &Press, words: &'static dyn Words) -> Res
     let Some(token) = hub.ledger.token(&token.hash()).await? else {
         return Ok(Reply::Notice(words.unknown_button()));
     };
+    if token.purpose != Purpose::Press {
+        return Ok(Reply::Notice(words.unknown_button()));
+    }
     let (Some(delivery), Some(record)) =
         (hub.ledger.delivery(token.delivery).await?, hub.ledger.ask(&token.ask).await?)
     else {
@@ -87,10 +90,12 @@ async fn claim(
         actor_name: press.actor_name.as_deref().map(one_line).filter(|name| !name.is_empty()),
         place: delivery.place.clone(),
         at: hub.now(),
+        response: None,
     };
     let line = line(hub, press, token, record, &delivery, "claimed", &card_digest(record));
     match hub.ledger.claim(&record.key, claim, line).await? {
         Claimed::Won(record) => {
+            faults::point("claim.durable");
             hub.board.count("askgate_claims_total");
             tracing::info!(ask = %record.key, actor = %press.actor, "{} answered {} at {}", press.actor, record.key, delivery.place);
             super::start(hub, record.key.clone());
@@ -117,7 +122,7 @@ fn is_at(press: &Press, delivery: &Delivery) -> bool {
     let by_place = match &delivery.place {
         Place::Telegram { chat: id, .. } => Some(id.to_string() == *chat),
         Place::DiscordChannel(id) => Some(id.to_string() == *chat),
-        Place::DiscordUser(_) | Place::Ntfy(_) => None,
+        Place::DiscordUser(_) | Place::Ntfy(_) | Place::Web(_) => None,
     };
     match (by_message, by_place) {
         (None, None) => true,
@@ -146,7 +151,9 @@ fn adopt(hub: &Arc<Hub>, press: &Press, delivery: Delivery) {
         let key = delivery.ask.clone();
         match (message, &delivery.state) {
             (Some(message), DeliveryState::Shown { message: known, .. }) if message != *known => {
-                announce::revise_copy(&hub, &delivery, &message).await;
+                if let Err(error) = remember_copy(&hub, delivery.id, message).await {
+                    tracing::warn!(ask = %key, "a second copy of the card of {key} was not kept: {error}");
+                }
             }
             (None, _) | (_, DeliveryState::Shown { .. }) => {}
             (Some(message), _) => {
@@ -160,6 +167,17 @@ fn adopt(hub: &Arc<Hub>, press: &Press, delivery: Delivery) {
             tracing::warn!(ask = %key, "cannot bring the cards of {key} up to date yet: {error}");
         }
     });
+}
+
+/// Keeps another message of a delivery, so that it too is told how the ask ends; the newest few are enough.
+async fn remember_copy(hub: &Hub, id: DeliveryId, message: MessageRef) -> Result<(), LedgerError> {
+    const MOST: usize = 4;
+    let Some(mut delivery) = hub.ledger.delivery(id).await? else { return Ok(()) };
+    if !delivery.copies.contains(&message) && delivery.copies.len() < MOST {
+        delivery.copies.push(message);
+        hub.ledger.save_delivery(delivery).await?;
+    }
+    Ok(())
 }
 
 /// Writes down what was tried. Best effort: that the line is missing must not tell a stranger anything.

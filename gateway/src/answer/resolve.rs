@@ -6,12 +6,12 @@ use std::time::Duration;
 use adapters::source::{Failure, Repost};
 use asks::ids::AskKey;
 use asks::life::{Claim, Life, Note, Outcome, Why};
-use store::ledger::{LedgerError, Move, Moved};
+use store::ledger::LedgerError;
 use store::record::AskRecord;
 
 use super::{history, turn};
-use crate::announce;
 use crate::hub::Hub;
+use crate::moves::{self, Change};
 
 /// The longest pause between two looks.
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
@@ -84,7 +84,7 @@ pub(super) async fn resolve(hub: &Arc<Hub>, record: &AskRecord, claim: &Claim) -
             Resolved::NotYet(LONGEST_PAUSE)
         });
     };
-    if history::is_answer_of(&record.card, &claim.button, &row.response) {
+    if history::is_answer_of(&record.card, claim, &row.response) {
         let said = Some(row.said_after.clone()).filter(|said| !said.trim().is_empty());
         return Ok(moved(record.life.clone().accepted(None), said));
     }
@@ -106,18 +106,13 @@ async fn post_again(
         return Ok(moved(record.life.clone().reopened(Note::NotDelivered { claim: claim.clone() }), None));
     };
     // The try is counted before it is made, so that a crash loop cannot make more of them.
-    let step = Move {
-        key: record.key.clone(),
-        expect: record.seq,
-        audit: Some(hub.line(record, "posted again", "a fresh poll still lists it")),
-        life,
-        kill_button: None,
-        notices: Vec::new(),
-        at: hub.now(),
-    };
-    match hub.ledger.advance(step).await? {
-        Moved::Done(record, _) => Ok(Resolved::PostAgain(record)),
-        Moved::Stale(_) | Moved::Unknown => Ok(Resolved::NotYet(Duration::ZERO)),
+    let change = Change::to(life).audited("posted again", "a fresh poll still lists it");
+    match moves::make(hub, record, change).await? {
+        Some(record) => {
+            faults::point("turn.try-counted");
+            Ok(Resolved::PostAgain(record))
+        }
+        None => Ok(Resolved::NotYet(Duration::ZERO)),
     }
 }
 
@@ -191,19 +186,7 @@ async fn reply(hub: &Arc<Hub>, key: &AskKey, claim: &Claim) -> Result<bool, Ledg
         // The agent asked next, or still runs; the poll brings what it asks.
         return Ok(conversation.pending.is_some());
     };
-    let step = Move {
-        key: key.clone(),
-        expect: record.seq,
-        life: record.life.clone(),
-        kill_button: None,
-        notices: turn::notices(hub, &record, claim, &row.said_after),
-        at: hub.now(),
-        audit: None,
-    };
-    if let Moved::Done(_, notices) = hub.ledger.advance(step).await? {
-        for notice in &notices {
-            announce::touch_notice(hub, notice);
-        }
-    }
+    let notices = turn::notices(hub, &record, claim, &row.said_after);
+    moves::make(hub, &record, Change::none(&record).with_notices(notices)).await?;
     Ok(true)
 }

@@ -1,5 +1,6 @@
 //! Carrying one claimed answer to its source, until it is known how it ended.
 
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use adapters::source::{Answer, Listed, Verdict};
 use asks::ids::{AskKey, ButtonId};
 use asks::life::{Claim, Hold, Life};
 use asks::place::Place;
-use store::ledger::{LedgerError, Move, Moved};
+use store::ledger::LedgerError;
 use store::record::AskRecord;
 use tokio_util::sync::CancellationToken;
 
@@ -15,6 +16,7 @@ use super::resolve::{self, Resolved};
 use super::verdict::{Decision, decide};
 use crate::announce;
 use crate::hub::Hub;
+use crate::moves::{self, Change};
 use crate::show::visible;
 
 /// The longest pause before an answer that the source did not take is posted again.
@@ -30,10 +32,11 @@ const LONGEST_TEXT: usize = 20_000;
 
 /// Starts the task that carries the answer, unless one does already.
 pub fn start(hub: &Arc<Hub>, key: AskKey) {
-    let fresh = hub.in_flight.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
-    if !fresh {
-        return;
-    }
+    let begun = hub.clock.instant();
+    match hub.in_flight.lock().unwrap_or_else(PoisonError::into_inner).entry(key.clone()) {
+        Entry::Occupied(_) => return,
+        Entry::Vacant(place) => place.insert(begun),
+    };
     let hub = Arc::clone(hub);
     hub.clone().spawn(async move {
         // A task of its own: should a library panic, the answer is taken up again instead of waiting for a restart.
@@ -60,17 +63,24 @@ pub fn start(hub: &Arc<Hub>, key: AskKey) {
 
 async fn carry(hub: &Arc<Hub>, key: &AskKey) {
     let mut failures = 0;
+    // A turn may have been posted whose outcome could not be saved: then the next round finds out, and posts nothing by itself.
+    let mut in_doubt = false;
     loop {
-        let pause = match once(hub, key, failures).await {
+        let pause = match once(hub, key, failures, in_doubt).await {
             Ok(Round::Ended) => return,
             Ok(Round::Again) => {
                 failures = 0;
+                in_doubt = false;
                 continue;
             }
-            Ok(Round::After(pause)) => pause,
+            Ok(Round::After(pause)) => {
+                in_doubt = false;
+                hub.jitter(pause)
+            }
             Err(error) => {
-                // What the source said is not lost: after a restart, or in the next round, its history tells it again.
+                // What the source said is not lost: its history tells it again.
                 tracing::error!(ask = %key, "the outcome of {key} is not saved yet: {error}");
+                in_doubt = true;
                 Duration::from_secs(1)
             }
         };
@@ -91,9 +101,16 @@ enum Round {
     After(Duration),
 }
 
-async fn once(hub: &Arc<Hub>, key: &AskKey, failures: u32) -> Result<Round, LedgerError> {
+async fn once(hub: &Arc<Hub>, key: &AskKey, failures: u32, in_doubt: bool) -> Result<Round, LedgerError> {
     let Some(record) = hub.ledger.ask(key).await? else { return Ok(Round::Ended) };
     match record.life.clone() {
+        Life::Claimed { .. } if in_doubt => {
+            if let Ok(life) = record.life.clone().unclear(hub.now()) {
+                moves::make(hub, &record, Change::to(life).audited("unclear", "its outcome could not be saved"))
+                    .await?;
+            }
+            Ok(Round::Again)
+        }
         Life::Claimed { claim, .. } => {
             let Some(verdict) = post(hub, &record, &claim).await else { return Ok(Round::Ended) };
             follow(hub, &record, &claim, verdict, failures).await
@@ -112,6 +129,7 @@ async fn once(hub: &Arc<Hub>, key: &AskKey, failures: u32) -> Result<Round, Ledg
                 if waits_for_reply {
                     // Before the move, so that a crash after it does not forget to look for what the agent says.
                     resolve::expect_reply(hub, &record.key).await?;
+                    faults::point("reply.expected");
                 }
                 let round = advance(
                     hub,
@@ -139,12 +157,16 @@ async fn post(hub: &Arc<Hub>, record: &AskRecord, claim: &Claim) -> Option<Verdi
     }
     hub.board.count("askgate_turns_posted_total");
     let typing = show_typing(hub, claim.place.clone());
-    let answer = Answer::Button(claim.button.clone());
+    let answer = match &claim.response {
+        Some(response) => Answer::Response(response.clone()),
+        None => Answer::Button(claim.button.clone()),
+    };
     let verdict = tokio::select! {
         () = hub.stop.hard.cancelled() => None,
         verdict = source.port.answer(&record.account, &record.key, &answer) => Some(verdict),
     };
     typing.cancel();
+    faults::point("turn.posted");
     if let Some(verdict) = &verdict {
         tracing::info!(ask = %record.key, verdict = verdict_name(verdict), "the source says {} to the answer of {}", verdict_name(verdict), record.key);
     }
@@ -190,42 +212,17 @@ struct Step {
 
 async fn advance(hub: &Arc<Hub>, record: &AskRecord, claim: &Claim, step: Step) -> Result<Round, LedgerError> {
     let notices = step.said.map(|said| notices(hub, record, claim, &said)).unwrap_or_default();
-    let move_ = Move {
-        key: record.key.clone(),
-        expect: record.seq,
-        audit: Some(hub.line(record, step.life.name(), step.detail)),
-        life: step.life,
-        kill_button: step.kill,
-        notices,
-        at: hub.now(),
-    };
-    if let Moved::Done(record, notices) = hub.ledger.advance(move_).await? {
-        announce::touch(hub, &record.key).await?;
-        for notice in &notices {
-            announce::touch_notice(hub, notice);
-        }
-    }
+    let event = step.life.name();
+    let change = Change::to(step.life).audited(event, step.detail).killing(step.kill).with_notices(notices);
+    moves::make(hub, record, change).await?;
     Ok(Round::Again)
 }
 
 async fn tell_hold(hub: &Arc<Hub>, record: &AskRecord, hold: Hold) -> Result<(), LedgerError> {
-    let Ok(life) = record.life.clone().held(Some(hold)) else { return Ok(()) };
-    if life == record.life {
-        return Ok(());
+    match record.life.clone().held(Some(hold)) {
+        Ok(life) if life != record.life => moves::make(hub, record, Change::to(life)).await.map(drop),
+        _ => Ok(()),
     }
-    let step = Move {
-        key: record.key.clone(),
-        expect: record.seq,
-        life,
-        kill_button: None,
-        notices: Vec::new(),
-        at: hub.now(),
-        audit: None,
-    };
-    if let Moved::Done(record, _) = hub.ledger.advance(step).await? {
-        announce::touch(hub, &record.key).await?;
-    }
-    Ok(())
 }
 
 async fn announce_next(hub: &Arc<Hub>, record: &AskRecord, next: Listed) {

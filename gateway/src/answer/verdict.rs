@@ -80,6 +80,7 @@ mod tests {
             actor_name: None,
             place: Place::Telegram { chat: 7, topic: None },
             at: 0,
+            response: None,
         };
         let settled = |error: Option<&str>| Life::Settled {
             outcome: Outcome::Ours { claim: claim.clone(), error: error.map(Into::into) },

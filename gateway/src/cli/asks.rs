@@ -10,6 +10,7 @@ use store::ledger::{Ledger as _, LedgerError};
 use store::sled::{Options, SledLedger};
 
 use super::{ConfigFile, Exit, block_on, load, out};
+use crate::announce;
 use crate::links::Links;
 
 /// The most records one call lists.
@@ -93,14 +94,17 @@ impl Asks {
             ledger.audit_trail(MAX_LISTED).await?.iter().map(serde_json::to_value).collect::<Result<_, _>>()?
         } else {
             let records = if self.all { ledger.recent_asks(MAX_LISTED).await? } else { ledger.open_asks(None).await? };
-            records
-                .into_iter()
-                .map(|record| {
+            let mut rows = Vec::with_capacity(records.len());
+            for record in records {
+                let places = announce::whereabouts(&ledger.deliveries(&record.key).await?);
+                rows.push(
                     json!({"source": record.key.source, "conversation": record.key.conversation, "ask": record.key.ask,
                         "account": record.account.name, "kind": record.card.kind, "state": record.life.name(),
-                        "life": record.life, "first_seen": record.first_seen, "moved_at": record.moved_at})
-                })
-                .collect()
+                        "life": record.life, "first_seen": record.first_seen, "moved_at": record.moved_at,
+                        "places": places}),
+                );
+            }
+            rows
         };
         ledger.close().await;
         Ok(rows)
@@ -133,5 +137,11 @@ fn text(row: &Value) -> String {
     } else {
         &["state", "source", "conversation", "ask", "account", "kind"]
     };
-    keys.iter().map(|key| field(key)).collect::<Vec<_>>().join("  ")
+    let mut line: Vec<String> = keys.iter().map(|key| field(key)).collect();
+    for place in row.get("places").and_then(Value::as_array).into_iter().flatten() {
+        let part = |key: &str| place.get(key).and_then(Value::as_str);
+        let why = part("why").map(|why| format!(" ({why})")).unwrap_or_default();
+        line.push(format!("{} at {}{why}", part("state").unwrap_or_default(), part("place").unwrap_or_default()));
+    }
+    line.join("  ")
 }

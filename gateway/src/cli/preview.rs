@@ -56,7 +56,7 @@ impl Preview {
     }
 }
 
-fn card(ask: &Value) -> Result<Card, Value> {
+pub(super) fn card(ask: &Value) -> Result<Card, Value> {
     let Some(kind) = ask.get("kind").and_then(Value::as_str) else {
         return Err(
             json!({"error": {"path": "kind", "message": "kind is missing", "fix": "Send {\"kind\": ..., \"input\": {...}}."}}),
@@ -68,7 +68,7 @@ fn card(ask: &Value) -> Result<Card, Value> {
 }
 
 /// The card, and what each channel sends for it.
-fn shown(ask: &Value, card: Card, language: Language) -> Value {
+pub(super) fn shown(ask: &Value, card: Card, language: Language) -> Value {
     let words = language.words();
     let content = content::spell_out(&card, ask.get("input").unwrap_or(&Value::Null), words);
     let key = AskKey { source: "preview".into(), conversation: "conversation".into(), ask: card.tool_call_id.clone() };
@@ -81,6 +81,8 @@ fn shown(ask: &Value, card: Card, language: Language) -> Value {
         created: String::new(),
         life: Life::Live { note: None },
         dead_buttons: Vec::new(),
+        unused: 0,
+        votes: Vec::new(),
         seq: Seq::default(),
         moved_at: 0,
         finished: false,
@@ -90,6 +92,8 @@ fn shown(ask: &Value, card: Card, language: Language) -> Value {
         delivery: DeliveryId(0),
         shared: false,
         summary: false,
+        short: false,
+        quiet: false,
         origin: None,
         handoff: Some("https://app.example.com/".to_owned()),
         label_limit,
@@ -120,11 +124,16 @@ impl Lines {
         } else {
             std::fs::read(file).with_context(|| format!("{file} cannot be read"))?
         };
-        let text = asks::wire::mend(&bytes).into_owned();
+        Ok(Self::of(&bytes, lines))
+    }
+
+    /// The objects in bytes.
+    pub(super) fn of(bytes: &[u8], lines: bool) -> Vec<Result<Value, String>> {
+        let text = asks::wire::mend(bytes).into_owned();
         if !lines && let Ok(value) = serde_json::from_str(&text) {
-            return Ok(vec![Ok(value)]);
+            return vec![Ok(value)];
         }
         let parse = |line: &str| serde_json::from_str(line).map_err(|error| format!("this line is no JSON: {error}"));
-        Ok(text.lines().filter(|line| !line.trim().is_empty()).map(parse).collect())
+        text.lines().filter(|line| !line.trim().is_empty()).map(parse).collect()
     }
 }

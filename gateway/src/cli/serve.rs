@@ -56,5 +56,8 @@ async fn open(config: &Config, tools: &mut Tools, stop: &Stop) -> anyhow::Result
             "a damaged store was set aside and is kept; what waits is found again at the sources, and old cards may be shown once more"
         );
     }
+    if let Some(aside) = opened.set_aside.filter(|_| opened.fresh) {
+        opened.ledger.remember(lifecycle::SET_ASIDE, Some(aside.display().to_string())).await?;
+    }
     Ok(Some(Arc::new(opened.ledger)))
 }

@@ -44,7 +44,7 @@ impl Validate {
 }
 
 /// Checks one object: an ask, an answer to one, a file's bytes, or a button of a card.
-fn check(line: &Value) -> Value {
+pub(super) fn check(line: &Value) -> Value {
     if let Some(card) = line.get("card") {
         return button(card, line);
     }

@@ -10,10 +10,11 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use config::Secret;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
+use crate::announce;
 use crate::hub::Hub;
 
 /// The most asks one call lists.
@@ -73,6 +74,7 @@ struct AskLine {
     first_seen: i64,
     moved_at: i64,
     finished: bool,
+    places: Vec<Value>,
 }
 
 /// `GET /v1/asks`: what waits, oldest first; with `?all=true` also how the others ended.
@@ -89,10 +91,11 @@ pub(super) async fn asks(
         if all { shared.hub.ledger.recent_asks(MAX_LISTED).await } else { shared.hub.ledger.open_asks(None).await };
     match records {
         Ok(records) => {
-            let lines: Vec<AskLine> = records
-                .into_iter()
-                .take(MAX_LISTED)
-                .map(|record| AskLine {
+            let mut lines = Vec::new();
+            for record in records.into_iter().take(MAX_LISTED) {
+                // What cannot be read is told as nothing known; the asks themselves are listed.
+                let deliveries = shared.hub.ledger.deliveries(&record.key).await.unwrap_or_default();
+                lines.push(AskLine {
                     source: record.key.source,
                     conversation: record.key.conversation.as_str().to_owned(),
                     ask: record.key.ask.as_str().to_owned(),
@@ -102,8 +105,9 @@ pub(super) async fn asks(
                     first_seen: record.first_seen,
                     moved_at: record.moved_at,
                     finished: record.finished,
-                })
-                .collect();
+                    places: announce::whereabouts(&deliveries),
+                });
+            }
             Json(json!({"asks": lines})).into_response()
         }
         Err(error) => {

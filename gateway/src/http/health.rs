@@ -1,6 +1,7 @@
 //! Health for machines. Nothing here tells a secret or what an ask says; accounts and places are named as in the log.
 
 use std::fmt::Write as _;
+use std::sync::PoisonError;
 
 use axum::Json;
 use axum::extract::State;
@@ -35,6 +36,15 @@ pub(super) async fn metrics(State(shared): State<Shared>) -> impl IntoResponse {
         let _ = writeln!(text, "askgate_up{{part=\"{}\"}} {up}", part.replace(['\\', '"', '\n'], "_"));
     }
     let _ = writeln!(text, "# TYPE askgate_places_parked gauge\naskgate_places_parked {}", report.parked.len());
+    if let Some(bytes) = shared.hub.ledger.disk_bytes() {
+        let _ = writeln!(text, "# TYPE askgate_store_bytes gauge\naskgate_store_bytes {bytes}");
+    }
+    let now = shared.hub.clock.instant();
+    let oldest = shared.hub.in_flight.lock().unwrap_or_else(PoisonError::into_inner).values().min().copied();
+    let age = oldest.map_or(0, |since| now.saturating_duration_since(since).as_secs());
+    let _ = writeln!(text, "# TYPE askgate_oldest_claim_seconds gauge\naskgate_oldest_claim_seconds {age}");
+    let undelivered = report.undelivered.len();
+    let _ = writeln!(text, "# TYPE askgate_cards_undelivered gauge\naskgate_cards_undelivered {undelivered}");
     let _ = writeln!(text, "# TYPE askgate_queue_length gauge\naskgate_queue_length {}", shared.hub.queues.len());
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text)
 }

@@ -1,14 +1,14 @@
 //! Carrying out what a poll means.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use adapters::source::Snapshot;
+use adapters::source::{Listed, Snapshot};
 use asks::ids::{AccountKey, AskKey};
 use asks::life::{Note, Why};
 use futures::StreamExt as _;
 use futures::stream;
-use store::ledger::{LedgerError, Move, Moved};
+use store::ledger::LedgerError;
 use store::record::{AskRecord, Seq};
 
 use super::reconcile::{Action, reconcile};
@@ -16,11 +16,16 @@ use super::tempo::Activity;
 use crate::announce;
 use crate::answer::history;
 use crate::hub::Hub;
+use crate::moves::{self, Change};
 
 /// How long a withdrawal waits to learn who answered and what.
 const LABEL_DEADLINE: Duration = Duration::from_secs(4);
 /// How many withdrawn asks are looked up side by side.
 const LOOK_UPS: usize = 8;
+/// How many asks one poll may withdraw, if they are most of what is known; more must be missing twice.
+const BELIEVED_AT_ONCE: usize = 10;
+/// How many answers to one ask may be accepted and not used before it is offered no more.
+const MOST_UNUSED: u32 = 3;
 
 /// Does what the poll makes necessary. Returns what is going on for the account.
 ///
@@ -70,7 +75,12 @@ async fn work_through(
             Action::Announce(listed) => new.push(listed),
             Action::Withdraw { key, expect } => withdrawals.push((key, expect)),
             Action::Reopen { key, expect, note } => reopen(hub, &key, expect, note).await?,
+            Action::Replace { key, expect, listed } => new.extend(replace(hub, &key, expect, listed).await?),
         }
+    }
+    if is_doubtful(hub, account, withdrawals.len(), known.len()) {
+        withdrawals.clear();
+        hub.calendar.hurry(account, hub.clock.instant());
     }
     let withdrawing =
         stream::iter(withdrawals).map(|(key, expect)| withdraw(hub, key, expect)).buffer_unordered(LOOK_UPS);
@@ -81,47 +91,81 @@ async fn work_through(
     Ok(activity)
 }
 
+/// Whether so much vanished at once that one poll is not believed: a source that was restored from a copy, or answers for
+/// somebody else, would take every card away. The next poll, which follows at once, decides.
+fn is_doubtful(hub: &Hub, account: &AccountKey, vanished: usize, known: usize) -> bool {
+    let mut doubtful = hub.vanishing.lock().unwrap_or_else(PoisonError::into_inner);
+    if vanished <= BELIEVED_AT_ONCE || vanished * 2 <= known {
+        doubtful.remove(account);
+        return false;
+    }
+    let is_first = doubtful.insert(account.clone());
+    if is_first {
+        tracing::warn!(%account, vanished, "{vanished} asks of {account} are suddenly not listed; looking again before they are withdrawn");
+    } else {
+        doubtful.remove(account);
+    }
+    is_first
+}
+
+/// Puts an ask aside whose id its source uses for something else now. Returns what is asked now, to be announced.
+async fn replace(hub: &Arc<Hub>, key: &AskKey, expect: Seq, listed: Listed) -> Result<Option<Listed>, LedgerError> {
+    let Some(record) = hub.ledger.ask(key).await?.filter(|record| record.seq == expect) else { return Ok(None) };
+    let line = hub.line(&record, "replaced", "its source asks something else under the same id");
+    let Some(aside) = hub.ledger.put_aside(key, expect, hub.now(), line).await? else { return Ok(None) };
+    tracing::warn!(ask = %key, "the source asks something else under the id of {key}; the old card is ended and a new one shown");
+    announce::touch(hub, &aside.key).await?;
+    Ok(Some(listed))
+}
+
 async fn withdraw(hub: &Arc<Hub>, key: AskKey, expect: Seq) -> Result<(), LedgerError> {
     let Some(record) = hub.ledger.ask(&key).await?.filter(|record| record.seq == expect) else { return Ok(()) };
-    let ended = match tokio::time::timeout(LABEL_DEADLINE, history::how_it_ended(hub, &record)).await {
+    let ended = tokio::select! {
+        // What is not known yet is found out by the first poll after the start.
+        () = hub.stop.soft.cancelled() => return Ok(()),
+        ended = tokio::time::timeout(LABEL_DEADLINE, history::how_it_ended(hub, &record)) => ended,
+    };
+    let (life, event) = match ended {
         Ok(history::Ended::StillPending) => return Ok(()),
-        Ok(history::Ended::Ours) => record.life.clone().found_ours().map(|life| (life, "settled")),
-        Ok(history::Ended::As(why)) => record.life.clone().withdrawn(why).map(|life| (life, "withdrawn")),
+        Ok(history::Ended::Ours) => (record.life.clone().found_ours(), "settled"),
+        Ok(history::Ended::As(why)) => (record.life.clone().withdrawn(why), "withdrawn"),
         Ok(history::Ended::Unknown) | Err(_) => {
-            record.life.clone().withdrawn(Why::Elsewhere { label: None }).map(|life| (life, "withdrawn"))
+            (record.life.clone().withdrawn(Why::Elsewhere { label: None }), "withdrawn")
         }
     };
-    let Ok((life, event)) = ended else { return Ok(()) };
-    advance(hub, &record, life, event).await
+    let Ok(life) = life else { return Ok(()) };
+    advance(hub, &record, Change::to(life), event).await?;
+    faults::point("poll.withdrawn");
+    Ok(())
 }
 
 async fn reopen(hub: &Arc<Hub>, key: &AskKey, expect: Seq, note: Note) -> Result<(), LedgerError> {
     let Some(record) = hub.ledger.ask(key).await?.filter(|record| record.seq == expect) else { return Ok(()) };
-    if matches!(note, Note::NotConsumed { .. }) {
-        tracing::error!(ask = %key, "the source accepted an answer to {key} and its agent did not use it; is a model configured there?");
-        hub.board.count("askgate_answers_not_consumed_total");
-    }
+    let unused = matches!(note, Note::NotConsumed { .. });
     let Ok(life) = record.life.clone().listed_again(note) else { return Ok(()) };
+    let mut change = Change::to(life);
+    if unused {
+        hub.board.count("askgate_answers_not_consumed_total");
+        tracing::error!(ask = %key, "the source accepted an answer to {key} and its agent did not use it; is a model configured there?");
+        change = change.unused();
+        // The same answer would go the same way for ever; from now on only the app can answer.
+        if record.unused + 1 >= MOST_UNUSED {
+            tracing::error!(ask = %key, "{MOST_UNUSED} answers to {key} were accepted and not used; it is not offered here again");
+            change = change.killing(record.card.buttons.iter().map(|button| button.id.clone()));
+        }
+    }
     // A place that was not shown the ask before gets it now.
     for place in hub.links.places(&record.account) {
         hub.ledger.add_delivery(key, place).await?;
     }
-    advance(hub, &record, life, "reopened").await
+    advance(hub, &record, change, "reopened").await?;
+    faults::point("poll.reopened");
+    Ok(())
 }
 
-async fn advance(hub: &Arc<Hub>, record: &AskRecord, life: asks::life::Life, event: &str) -> Result<(), LedgerError> {
-    let step = Move {
-        key: record.key.clone(),
-        expect: record.seq,
-        audit: Some(hub.line(record, event, life.name())),
-        life,
-        kill_button: None,
-        notices: Vec::new(),
-        at: hub.now(),
-    };
-    if let Moved::Done(record, _) = hub.ledger.advance(step).await? {
+async fn advance(hub: &Arc<Hub>, record: &AskRecord, change: Change, event: &str) -> Result<(), LedgerError> {
+    if moves::make(hub, record, change.audited(event, "by its source")).await?.is_some() {
         tracing::info!(ask = %record.key, "ask {} {event} by its source", record.key);
-        announce::touch(hub, &record.key).await?;
     }
     Ok(())
 }

@@ -28,6 +28,15 @@ pub enum Action {
         /// What its card says about the answer that did not stand.
         note: Note,
     },
+    /// The source uses a known id for something else: what was shown is put aside, and this is announced as new.
+    Replace {
+        /// The ask.
+        key: AskKey,
+        /// The position it was judged on.
+        expect: Seq,
+        /// What is asked now.
+        listed: Listed,
+    },
 }
 
 /// Judges a poll of `account` that was begun when the ledger stood at `as_of`.
@@ -53,6 +62,9 @@ pub fn reconcile(account: &AccountKey, snapshot: &Snapshot, known: &[AskRecord],
         }
         match records.get(&key) {
             None => actions.push(Action::Announce(ask.clone())),
+            Some(record) if record.seq <= as_of && is_another(record, ask) => {
+                actions.push(Action::Replace { key, expect: record.seq, listed: ask.clone() });
+            }
             Some(record) if record.seq <= as_of => {
                 if let Some(note) = came_back(&record.life) {
                     actions.push(Action::Reopen { key, expect: record.seq, note });
@@ -80,6 +92,17 @@ fn oldest_first(asks: &[Listed]) -> Vec<&Listed> {
     let mut sorted: Vec<&Listed> = asks.iter().collect();
     sorted.sort_by(|a, b| a.created.cmp(&b.created));
     sorted
+}
+
+/// Whether a source asks something else under an id that is known. Nobody may approve what they were not shown, so a card is
+/// never rewritten. An ask with an answer on its way is left to whoever carries it.
+fn is_another(record: &AskRecord, listed: &Listed) -> bool {
+    let waits_or_over = record.life.is_open() || record.life.is_over();
+    let asked_anew = record.life.is_over()
+        && !record.created.is_empty()
+        && !listed.created.is_empty()
+        && record.created != listed.created;
+    waits_or_over && (record.card != listed.card || asked_anew)
 }
 
 /// What a card says that is open again, if it may be.
@@ -133,6 +156,8 @@ mod tests {
             created: String::new(),
             life,
             dead_buttons: Vec::new(),
+            unused: 0,
+            votes: Vec::new(),
             seq: Seq(seq),
             moved_at: 0,
             finished: false,
@@ -151,6 +176,7 @@ mod tests {
             actor_name: None,
             place: Place::Telegram { chat: 7, topic: None },
             at: 0,
+            response: None,
         }
     }
 

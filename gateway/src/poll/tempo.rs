@@ -104,6 +104,8 @@ mod tests {
     fn source() -> SourceConfig {
         SourceConfig {
             name: "app".into(),
+            label: "app".into(),
+            link: true,
             kind: config::SourceKind::Terreno,
             url: "http://127.0.0.1:1".parse().expect("a url"),
             auth: config::SignIn::Auto,

@@ -1,6 +1,6 @@
 //! One card for one place.
 
-use adapters::channel::{CardView, ViewButton};
+use adapters::channel::{CardView, Urgency, ViewButton};
 use asks::card::Button;
 use asks::life::{Life, Note, Outcome};
 use store::record::{AskRecord, DeliveryId};
@@ -14,6 +14,7 @@ const MAX_BUTTONS: usize = 5;
 
 /// What a place adds to a record.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the place")]
 pub struct Setting<'a> {
     /// The delivery that shows the card, whose tap tokens the buttons carry.
     pub delivery: DeliveryId,
@@ -21,6 +22,10 @@ pub struct Setting<'a> {
     pub shared: bool,
     /// Whether the place shows only the title and the buttons.
     pub summary: bool,
+    /// Whether the place has no room for what a button would send.
+    pub short: bool,
+    /// Whether the person has quiet hours now.
+    pub quiet: bool,
     /// Account and source, where the place serves several.
     pub origin: Option<(&'a str, &'a str)>,
     /// The web address the card hands off to.
@@ -33,7 +38,7 @@ pub struct Setting<'a> {
 #[must_use]
 pub fn view(record: &AskRecord, setting: &Setting<'_>, keys: &TokenKey, words: &dyn Words) -> CardView {
     let card = &record.card;
-    let offered = offered(record, setting.summary);
+    let offered = offered(record, setting.summary || setting.short);
     let withheld = offered.len() < card.buttons.len();
     let fitted = labels::fit(&offered, setting.label_limit, words);
     let open = record.life.is_open();
@@ -75,13 +80,23 @@ pub fn view(record: &AskRecord, setting: &Setting<'_>, keys: &TokenKey, words: &
         status: if status.is_empty() { None } else { Some(status.join("\n")) },
         buttons,
         link,
+        urgency: urgency(&record.life, setting.quiet),
+    }
+}
+
+const fn urgency(life: &Life, quiet: bool) -> Urgency {
+    match life {
+        Life::Announcing | Life::Live { .. } if quiet => Urgency::Quiet,
+        Life::Announcing | Life::Live { .. } => Urgency::Waiting,
+        Life::Claimed { .. } | Life::Unclear { .. } => Urgency::Passing,
+        Life::Settled { .. } | Life::Withdrawn { .. } => Urgency::Over,
     }
 }
 
 /// The card's buttons that may be pressed: alive, unambiguous, and sending nothing that is not shown.
-fn offered(record: &AskRecord, summary: bool) -> Vec<&Button> {
+fn offered(record: &AskRecord, without_content: bool) -> Vec<&Button> {
     let card = &record.card;
-    let content_shown = record.content.is_some() && !summary;
+    let content_shown = record.content.is_some() && !without_content;
     card.buttons
         .iter()
         .filter(|button| !record.dead_buttons.contains(&button.id))
@@ -113,7 +128,7 @@ fn only_declines_missing(record: &AskRecord) -> bool {
 }
 
 fn shown_content(record: &AskRecord, setting: &Setting<'_>, words: &dyn Words) -> Option<(String, String)> {
-    if setting.summary || !matches!(record.life, Life::Announcing | Life::Live { .. }) {
+    if setting.summary || setting.short || !matches!(record.life, Life::Announcing | Life::Live { .. }) {
         return None;
     }
     let text = record.content.clone()?;
@@ -143,6 +158,8 @@ mod tests {
             created: String::new(),
             life: Life::Live { note: None },
             dead_buttons: Vec::new(),
+            unused: 0,
+            votes: Vec::new(),
             seq: Seq(1),
             moved_at: 0,
             finished: false,
@@ -150,7 +167,16 @@ mod tests {
     }
 
     fn setting() -> Setting<'static> {
-        Setting { delivery: DeliveryId(1), shared: false, summary: false, origin: None, handoff: None, label_limit: 64 }
+        Setting {
+            delivery: DeliveryId(1),
+            shared: false,
+            summary: false,
+            short: false,
+            quiet: false,
+            origin: None,
+            handoff: None,
+            label_limit: 64,
+        }
     }
 
     fn shown(record: &AskRecord, setting: &Setting<'_>) -> CardView {
@@ -190,6 +216,7 @@ mod tests {
             actor_name: None,
             place: Place::Telegram { chat: 7, topic: None },
             at: 0,
+            response: None,
         };
         record.life = Life::Settled { outcome: Outcome::Ours { claim, error: None } };
         let settled = shown(&record, &setting());

@@ -23,8 +23,7 @@ pub fn visible(text: &str) -> String {
             at += run;
             continue;
         }
-        let before = at.checked_sub(1).and_then(|i| chars.get(i)).copied();
-        push_visible(&mut out, c, before, chars.get(at + 1).copied());
+        push_visible(&mut out, c, chars.get(at + 1).copied());
         at += 1;
     }
     out
@@ -41,11 +40,13 @@ const fn breaks_a_line(c: char) -> bool {
     matches!(c, '\t'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-fn push_visible(out: &mut String, c: char, before: Option<char>, after: Option<char>) {
+fn push_visible(out: &mut String, c: char, after: Option<char>) {
     if c == '\r' && after == Some('\n') {
         return;
     }
-    if is_hidden(c) && !is_needed(c, before, after) {
+    // What is already shown decides: a character after an escaped one continues nothing, and would stay hidden.
+    let before = out.chars().next_back();
+    if is_hidden(c) && !is_needed(c, before, after.filter(|after| !is_hidden(*after))) {
         let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
     } else {
         out.push(c);
@@ -138,6 +139,10 @@ mod tests {
             ("cut 👩\u{200d}…", "cut 👩\u{200d}…"),
             ("❤\u{fe0f} 1\u{fe0f}\u{20e3}", "❤\u{fe0f} 1\u{fe0f}\u{20e3}"),
             ("a\u{fe0f}b", "a\\u{fe0f}b"),
+            // What follows an escaped character continues nothing.
+            ("a\u{e0061}\u{e0062}", "a\\u{e0061}\\u{e0062}"),
+            ("a\u{fe0f}\u{200d}👧", "a\\u{fe0f}\\u{200d}👧"),
+            ("ب\u{200c}\u{61c}", "ب\\u{200c}\\u{61c}"),
             ("line\r\nline\nline", "line\nline\nline"),
             ("a        b", "a        b"),
             ("a         b", "a b"),

@@ -1,5 +1,7 @@
 //! German.
 
+mod form;
+
 use asks::life::{Hold, Note};
 
 use super::{Words, quoted};
@@ -58,6 +60,10 @@ impl Words for German {
 
     fn gone(&self) -> String {
         "🗑️ Das Gespräch wurde gelöscht.".to_owned()
+    }
+
+    fn replaced(&self) -> String {
+        "↪️ Die App fragt jetzt etwas anderes; dafür gibt es eine eigene Karte.".to_owned()
     }
 
     fn note(&self, note: &Note) -> String {
@@ -147,8 +153,8 @@ impl Words for German {
         "Deine Antwort ist gespeichert und unterwegs.".to_owned()
     }
 
-    fn stopping(&self) -> String {
-        "Der Dienst startet gerade neu. Bitte tippe gleich noch einmal.".to_owned()
+    fn still_saving(&self) -> String {
+        "Das dauert gerade und ist noch nicht gespeichert. Die Karte sagt, sobald es so weit ist.".to_owned()
     }
 
     fn start_linked(&self, accounts: &str) -> String {
@@ -167,10 +173,6 @@ impl Words for German {
 
     fn error_kept_private(&self) -> String {
         "Einzelheiten nur im direkten Chat".to_owned()
-    }
-
-    fn agent_error(&self, error: &str) -> String {
-        format!("⚠️ Beim Agenten ist ein Fehler aufgetreten: {}", quoted(error))
     }
 
     fn rest_in_app(&self) -> String {

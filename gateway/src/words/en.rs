@@ -1,5 +1,7 @@
 //! English.
 
+mod form;
+
 use asks::life::{Hold, Note};
 
 use super::{Words, quoted};
@@ -56,6 +58,10 @@ impl Words for English {
 
     fn gone(&self) -> String {
         "🗑️ The conversation was deleted.".to_owned()
+    }
+
+    fn replaced(&self) -> String {
+        "↪️ The app asks something else now; that has a card of its own.".to_owned()
     }
 
     fn note(&self, note: &Note) -> String {
@@ -142,8 +148,8 @@ impl Words for English {
         "Your answer is recorded and on its way.".to_owned()
     }
 
-    fn stopping(&self) -> String {
-        "The service is restarting. Please tap again in a moment.".to_owned()
+    fn still_saving(&self) -> String {
+        "This takes a while and is not saved yet. The card will say when it is.".to_owned()
     }
 
     fn start_linked(&self, accounts: &str) -> String {
@@ -165,10 +171,6 @@ impl Words for English {
 
     fn error_kept_private(&self) -> String {
         "details only in the direct chat".to_owned()
-    }
-
-    fn agent_error(&self, error: &str) -> String {
-        format!("⚠️ The agent hit an error: {}", quoted(error))
     }
 
     fn rest_in_app(&self) -> String {

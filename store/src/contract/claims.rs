@@ -27,7 +27,7 @@ pub(super) async fn one_tap_wins(ledger: &Arc<dyn Ledger>) -> Case {
 pub(super) async fn a_dead_or_unknown_button_loses(ledger: &Arc<dyn Ledger>) -> Case {
     let (ask, _) = recorded(&**ledger, "one", &[]).await?;
     let mut kill = step(&ask, Life::Live { note: Some(Note::Reopened) }, 3);
-    kill.kill_button = Some(ButtonId::new("deny"));
+    kill.kill_buttons = vec![ButtonId::new("deny")];
     let (live, _) = moved(&**ledger, kill.clone()).await?;
     kill.expect = live.seq;
     let (live, _) = moved(&**ledger, kill).await?;

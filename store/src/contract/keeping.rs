@@ -25,6 +25,12 @@ pub(super) async fn an_ask_finishes_when_all_of_it_has_ended(ledger: &Arc<dyn Le
     for notice in notices {
         ledger.save_notice(Notice { state: NoticeState::Sent, ..notice }).await?;
     }
+    for delivery in deliveries.iter().take(1) {
+        let sending = Delivery { state: DeliveryState::Sending { attempt: 2 }, ..delivery.clone() };
+        ledger.save_delivery(sending).await?;
+        promise!(!ledger.finish(&ask.key).await?, "a card on its way has not ended");
+        ledger.save_delivery(shown(delivery, "1")).await?;
+    }
     promise!(ledger.finish(&ask.key).await?, "all has ended");
     promise!(ledger.finish(&ask.key).await?, "what is finished stays so");
     promise!(ledger.open_asks(None).await?.is_empty(), "a finished ask is not read at the next start");
@@ -141,6 +147,8 @@ pub(super) async fn nothing_is_found_where_nothing_is(ledger: &Arc<dyn Ledger>) 
         place: chat(7),
         state: DeliveryState::Planned,
         replaced_at: None,
+        copies: Vec::new(),
+        refused: None,
     };
     ledger.save_delivery(delivery.clone()).await?;
     promise!(ledger.delivery(delivery.id).await?.is_none(), "saving makes no delivery");

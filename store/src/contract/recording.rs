@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use asks::ids::{AskKey, ButtonId};
+use asks::life::{Life, Why};
 
-use super::samples::{BUTTONS, account, chat, key, new_ask, record, recorded};
+use super::samples::{BUTTONS, account, chat, key, line, new_ask, record, recorded};
 use super::{Case, promise};
 use crate::ledger::{Ledger, NewAsk, Recorded};
 use crate::record::{DeliveryState, Seq};
@@ -108,5 +109,30 @@ pub(super) async fn deliveries_are_added_once_per_place(ledger: &Arc<dyn Ledger>
     }
     promise!(ledger.add_delivery(&key("unknown"), chat(8)).await?.is_none(), "no delivery without an ask");
     promise!(ask.seq > Seq(0), "positions begin above zero");
+    Ok(())
+}
+
+pub(super) async fn an_ask_put_aside_keeps_what_was_shown_of_it(ledger: &Arc<dyn Ledger>) -> Case {
+    let (old, deliveries) = recorded(&**ledger, "again", &[chat(7)]).await?;
+    let Some(delivery) = deliveries.first() else { return Err(super::Broken("no delivery".to_owned())) };
+    let token = ledger.token_key().token(&old.key, delivery.id, &ButtonId::new("approve"));
+    let audit = || line(&old.key, "replaced", 5);
+    promise!(
+        ledger.put_aside(&old.key, Seq(old.seq.0 + 9), 5, audit()).await?.is_none(),
+        "not when it was moved meanwhile"
+    );
+    let Some(aside) = ledger.put_aside(&old.key, old.seq, 5, audit()).await? else {
+        return Err(super::Broken("it was not put aside".to_owned()));
+    };
+    promise!(aside.key != old.key && aside.life == Life::Withdrawn { why: Why::Replaced }, "{aside:?}");
+    promise!(ledger.ask(&old.key).await?.is_none(), "the id is free");
+    let (new, others) = recorded(&**ledger, "again", &[chat(7)]).await?;
+    promise!(others.first().is_some_and(|other| other.id != delivery.id), "the new ask has deliveries of its own");
+    let bound = ledger.token(&token.hash()).await?.map(|token| token.ask);
+    promise!(bound.as_ref() == Some(&aside.key), "an old token belongs to what was shown, not to {bound:?}");
+    promise!(
+        ledger.deliveries(&aside.key).await?.len() == 1 && ledger.deliveries(&new.key).await?.len() == 1,
+        "one each"
+    );
     Ok(())
 }

@@ -51,6 +51,8 @@ pub(super) fn record(ask: &str, owner: &str, at: UnixMillis) -> AskRecord {
         created: String::new(),
         life: Life::Announcing,
         dead_buttons: Vec::new(),
+        unused: 0,
+        votes: Vec::new(),
         seq: Seq(0),
         moved_at: at,
         finished: false,
@@ -69,6 +71,7 @@ pub(super) fn tap(button: &str, actor: i64, at: UnixMillis) -> Claim {
         actor_name: None,
         place: chat(7),
         at,
+        response: None,
     }
 }
 
@@ -87,7 +90,16 @@ pub(super) fn line(ask: &AskKey, event: &str, at: UnixMillis) -> AuditLine {
 }
 
 pub(super) fn step(record: &AskRecord, life: Life, at: UnixMillis) -> Move {
-    Move { key: record.key.clone(), expect: record.seq, life, kill_button: None, notices: Vec::new(), at, audit: None }
+    Move {
+        key: record.key.clone(),
+        expect: record.seq,
+        life,
+        kill_buttons: Vec::new(),
+        unused: false,
+        notices: Vec::new(),
+        at,
+        audit: None,
+    }
 }
 
 /// Records an ask that the ledger does not know.

@@ -31,6 +31,14 @@ pub trait DiskSync: Debug + Send + Sync {
     /// # Errors
     /// What the disk said.
     fn sync(&self, file: &File) -> io::Result<()>;
+
+    /// The same for the note of a group in doubt, which is written where the store itself could not be.
+    ///
+    /// # Errors
+    /// What the disk said.
+    fn sync_doubt(&self, file: &File) -> io::Result<()> {
+        file.sync_all()
+    }
 }
 
 /// Syncs data and metadata with the operating system's `fsync`.
@@ -131,13 +139,16 @@ impl Disk {
             }
         }
         calm(|| self.db.apply_batch(batch))?;
+        faults::point("store.batch-applied");
         self.sync()
     }
 
     /// Returns when all that was applied is on the disk.
     pub(super) fn sync(&self) -> Result<(), Trouble> {
         calm(|| self.db.flush())?;
+        faults::point("store.flushed");
         self.recipe.sync.sync(&self.file).map_err(|error| Trouble::Blocked(error.to_string()))?;
+        faults::point("store.synced");
         self.recipe.syncs.fetch_add(1, Ordering::SeqCst);
         Ok(())
     }
@@ -236,9 +247,32 @@ pub(super) fn no_room(path: &Path) -> Option<Trouble> {
     written.err().map(|error| Trouble::Blocked(error.to_string()))
 }
 
+/// Bytes of all files of a directory; of what cannot be looked at, nothing is counted.
+pub(super) fn bytes_below(path: &Path) -> u64 {
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let bytes = |entry: fs::DirEntry| match entry.metadata() {
+        Ok(data) if data.is_dir() => bytes_below(&entry.path()),
+        Ok(data) => data.len(),
+        Err(_) => 0,
+    };
+    entries.map(bytes).sum()
+}
+
 /// Syncs a directory, so that names made in it survive a power cut.
 pub(super) fn sync_directory(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
+}
+
+/// Syncs what a new store's directory holds, and the names: sled leaves its settings (`conf`) to chance, and a store whose
+/// settings are torn does not open.
+pub(super) fn sync_new_store(path: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        if entry.file_type()?.is_file() {
+            File::open(entry.path())?.sync_all()?;
+        }
+    }
+    sync_directory(path)
 }
 
 /// The changes that write the ledger's own numbers.

@@ -12,13 +12,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
-use super::disk::{Disk, FileSync, Found, Recipe, first_changes, sync_directory};
+use super::disk::{Disk, FileSync, Found, Recipe, first_changes, sync_new_store};
 use super::engine::Trouble;
 use super::key::{self, AskId, Key};
 use super::place::Home;
 use super::txn::{Counters, Group, Txn};
 use super::view::{Named, Order, Unread, View};
-use super::{ops, refused};
+use super::{ops, refused, undo_doubts};
 use crate::ledger::LedgerError;
 use crate::record::{AskRecord, AuditLine, Delivery, Notice, TokenRecord};
 use crate::token::{TokenHash, TokenKey};
@@ -186,7 +186,7 @@ fn import_into(disk: &mut Disk, path: &Path, input: impl BufRead) -> Result<usiz
     disk.write(&group.changes).map_err(failed)?;
     disk.write(&first_changes(&secret, &counters)).map_err(failed)?;
     disk.note(counters.commit);
-    sync_directory(path)?;
+    sync_new_store(path)?;
     Ok(number)
 }
 
@@ -237,7 +237,11 @@ fn open_existing(path: &Path) -> Result<(Home, Disk, Found), LedgerError> {
     let changed = path.metadata().and_then(|data| data.modified()).ok();
     let since = changed.and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
     home.set_leftovers_aside(i64::try_from(since.as_millis()).unwrap_or_default())?;
-    let (disk, found) = Disk::open(&recipe(path)).map_err(|trouble| refused(path, trouble))?;
+    let (mut disk, found) = Disk::open(&recipe(path)).map_err(|trouble| refused(path, trouble))?;
+    let found = match found {
+        Some(found) => Some(undo_doubts(&mut disk, path, found).map_err(|trouble| refused(path, trouble))?.1),
+        None => None,
+    };
     Ok((home, disk, found))
 }
 

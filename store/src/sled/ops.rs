@@ -5,15 +5,17 @@
 
 use std::collections::BTreeSet;
 
-use asks::ids::{AskKey, ButtonId};
-use asks::life::Claim;
+use asks::ids::{AskKey, ButtonId, ToolCallId};
+use asks::life::{Claim, UnixMillis, Why};
 use asks::place::{MessageRef, Place};
 
 use super::key::{self, AskId};
 use super::txn::Txn;
 use super::view::{Named, View};
-use crate::ledger::{Claimed, LedgerError, Move, Moved, NewAsk, Recorded};
-use crate::record::{AskRecord, AuditLine, Delivery, DeliveryId, DeliveryState, Notice, NoticeState, TokenRecord};
+use crate::ledger::{Claimed, LedgerError, Move, Moved, NewAsk, Recorded, Voted};
+use crate::record::{
+    AskRecord, AuditLine, Delivery, DeliveryId, DeliveryState, Notice, NoticeState, Seq, TokenRecord, Vote, tokens_of,
+};
 
 type Saved<T> = Result<T, LedgerError>;
 
@@ -50,6 +52,31 @@ pub(super) fn claim(txn: &mut Txn<'_>, key: &AskKey, claim: Claim, audit: &Audit
     Ok(Claimed::Won(Box::new(new)))
 }
 
+pub(super) fn vote(txn: &mut Txn<'_>, key: &AskKey, claim: Claim, needed: usize, entry: &AuditLine) -> Saved<Voted> {
+    let Some(old) = txn.ask(AskId::of(key))? else { return Ok(Voted::Unknown) };
+    if !old.life.is_open() || !is_offered(&old, &claim.button) {
+        return Ok(Voted::Lost(Box::new(old)));
+    }
+    let mut votes = old.votes.clone();
+    votes.retain(|vote| vote.actor != claim.actor);
+    votes.push(Vote {
+        actor: claim.actor,
+        actor_name: claim.actor_name.clone(),
+        button: claim.button.clone(),
+        place: claim.place.clone(),
+        at: claim.at,
+    });
+    let agreed = votes.iter().filter(|vote| vote.button == claim.button).count() >= needed;
+    let at = claim.at;
+    let life = if agreed { old.life.clone().claimed(claim) } else { Ok(old.life.clone()) };
+    let Ok(life) = life else { return Ok(Voted::Lost(Box::new(old))) };
+    let mut new = AskRecord { life, votes, moved_at: at, finished: false, ..old.clone() };
+    new.seq = txn.next_seq();
+    put_ask(txn, Some(&old), &new)?;
+    audit(txn, entry)?;
+    Ok(if agreed { Voted::Claimed(Box::new(new)) } else { Voted::Counted(Box::new(new)) })
+}
+
 /// Whether a tap on the button could count: it is on the card and the source has not refused it.
 fn is_offered(record: &AskRecord, button: &ButtonId) -> bool {
     record.card.button(button).is_some() && !record.dead_buttons.contains(button)
@@ -61,10 +88,15 @@ pub(super) fn advance(txn: &mut Txn<'_>, step: Move) -> Saved<Moved> {
         return Ok(Moved::Stale(Box::new(old)));
     }
     let mut new = AskRecord { life: step.life, moved_at: step.at, finished: false, ..old.clone() };
-    if let Some(button) = step.kill_button
-        && !new.dead_buttons.contains(&button)
-    {
-        new.dead_buttons.push(button);
+    for button in step.kill_buttons {
+        if !new.dead_buttons.contains(&button) {
+            new.dead_buttons.push(button);
+        }
+    }
+    new.unused += u32::from(step.unused);
+    // An ask that waits anew is voted on anew.
+    if new.life.is_open() && !old.life.is_open() {
+        new.votes.clear();
     }
     new.seq = txn.next_seq();
     put_ask(txn, Some(&old), &new)?;
@@ -104,6 +136,52 @@ pub(super) fn add_delivery(txn: &mut Txn<'_>, key: &AskKey, place: Place) -> Sav
     let open = AskRecord { finished: false, ..record.clone() };
     put_ask(txn, Some(&record), &open)?;
     plan_delivery(txn, &open, place).map(Some)
+}
+
+pub(super) fn put_aside(
+    txn: &mut Txn<'_>,
+    key: &AskKey,
+    expect: Seq,
+    at: UnixMillis,
+    entry: &AuditLine,
+) -> Saved<Option<AskRecord>> {
+    let old_id = AskId::of(key);
+    let Some(old) = txn.ask(old_id)?.filter(|old| old.seq == expect) else { return Ok(None) };
+    let aside = AskKey { ask: ToolCallId::new(format!("{}~{}", old.key.ask, old.seq.0)), ..old.key.clone() };
+    let id = AskId::of(&aside);
+    let life = if old.life.is_open() {
+        let Ok(life) = old.life.clone().withdrawn(Why::Replaced) else { return Ok(None) };
+        life
+    } else {
+        old.life.clone()
+    };
+    let mut new = AskRecord { key: aside.clone(), life, moved_at: at, finished: false, ..old.clone() };
+    new.seq = txn.next_seq();
+    for delivery in txn.deliveries(old_id)? {
+        for (purpose, button) in tokens_of(&old.card) {
+            let hash = txn.secret().token_for(purpose, &old.key, delivery.id, &button).hash();
+            txn.save(&key::token(&hash), &TokenRecord { ask: aside.clone(), delivery: delivery.id, button, purpose })?;
+        }
+        txn.unindex(key::delivery_of_ask(old_id, delivery.id));
+        txn.index(key::delivery_of_ask(id, delivery.id));
+        index_place(txn, &delivery, false);
+        txn.save(&key::delivery(delivery.id), &Delivery { ask: aside.clone(), ..delivery })?;
+    }
+    for notice in txn.notices(old_id)? {
+        txn.unindex(key::notice_of_ask(old_id, notice.id));
+        put_notice(txn, &Notice { ask: aside.clone(), ..notice })?;
+    }
+    unindex_ask(txn, &old);
+    txn.delete(&key::ask(old_id))?;
+    put_ask(txn, None, &new)?;
+    audit(txn, entry)?;
+    Ok(Some(new))
+}
+
+/// The keys that an ask's tap tokens may have been made under: its own, and the one it had before it was put aside.
+pub(super) fn shown_as(key: &AskKey) -> Vec<AskKey> {
+    let before = key.ask.as_str().rsplit_once('~').map(|(ask, _)| AskKey { ask: ToolCallId::new(ask), ..key.clone() });
+    std::iter::once(key.clone()).chain(before).collect()
 }
 
 /// The ask and the place stay as the ledger has them: the caller may have read them before the chat moved.
@@ -218,11 +296,13 @@ fn plan_delivery(txn: &mut Txn<'_>, ask: &AskRecord, place: Place) -> Saved<Deli
         place,
         state: DeliveryState::Planned,
         replaced_at: None,
+        copies: Vec::new(),
+        refused: None,
     };
     put_delivery(txn, &delivery, ask.finished)?;
-    for button in &ask.card.buttons {
-        let hash = txn.secret().token(&ask.key, delivery.id, &button.id).hash();
-        let token = TokenRecord { ask: ask.key.clone(), delivery: delivery.id, button: button.id.clone() };
+    for (purpose, button) in tokens_of(&ask.card) {
+        let hash = txn.secret().token_for(purpose, &ask.key, delivery.id, &button).hash();
+        let token = TokenRecord { ask: ask.key.clone(), delivery: delivery.id, button, purpose };
         txn.save(&key::token(&hash), &token)?;
     }
     Ok(delivery)

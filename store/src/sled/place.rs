@@ -112,8 +112,8 @@ impl Home {
                 return Err(error);
             }
         }
+        // The directory they came from needs no sync of its own: what comes back is set aside again.
         sync_directory(target)?;
-        sync_directory(&self.path)?;
         sync_parent(target)
     }
 

@@ -4,7 +4,7 @@ use asks::life::UnixMillis;
 use asks::place::Place;
 
 use super::key::{self, AskId};
-use super::ops::{forget_message, index_place, shown_message, unindex_ask};
+use super::ops::{forget_message, index_place, shown_as, shown_message, unindex_ask};
 use super::txn::Txn;
 use super::view::{Named, Order, View};
 use crate::ledger::LedgerError;
@@ -42,9 +42,11 @@ fn delete_ask(txn: &mut Txn<'_>, id: AskId) -> Result<(), LedgerError> {
             forget_message(txn, message, delivery.id)?;
         }
         index_place(txn, &delivery, true);
-        for button in record.iter().flat_map(|record| &record.card.buttons) {
-            let hash = txn.secret().token(&delivery.ask, delivery.id, &button.id).hash();
-            txn.delete(&key::token(&hash))?;
+        for (purpose, button) in record.iter().flat_map(|record| crate::record::tokens_of(&record.card)) {
+            for ask in shown_as(&delivery.ask) {
+                let hash = txn.secret().token_for(purpose, &ask, delivery.id, &button).hash();
+                txn.delete(&key::token(&hash))?;
+            }
         }
     }
     for entry in txn.keys(&key::deliveries_of_ask(id), Order::Up, usize::MAX)? {

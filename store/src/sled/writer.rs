@@ -1,35 +1,35 @@
 //! The one thread that writes: group commit, and what follows a write that failed.
 //!
-//! It takes the operations that wait (at most [`GROUP`], taps first), runs each on what the ones before it wrote, applies them in one
+//! It takes the operations that wait (`queue.rs`), runs each on what the ones before it wrote, applies them in one
 //! batch, syncs once, and only then answers. So a compare-and-swap needs no lock, and many taps share one sync.
 //!
 //! After a failed write sled refuses every other one, and nobody knows what reached the disk. So the store is opened again
 //! and looked at: a group that is there is written once more and synced, and then counts; one that is not, or not whole, is
 //! undone, and its callers are told that nothing was saved. While the store cannot be opened, everything is answered at
 //! once with what the disk said, and opening is tried again, less and less often.
+//!
+//! A group in doubt is answered before the store is open again only once its doubt is noted (`doubt.rs`): then whichever
+//! process opens the store first undoes it. Where even that note cannot be written, nobody is told anything: the group's
+//! callers wait until the store is open and the truth is known, and if the process ends first, they were told nothing false.
 
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use sled::Db;
-use tokio::sync::oneshot;
 
 use super::disk::{Disk, Recipe, numbers};
+use super::doubt::{Doubt, DoubtFile};
 use super::engine::Trouble;
-use super::key::{self, Key};
+use super::key;
 use super::place::Home;
+use super::queue::{Job, Order, Waiting};
 use super::txn::{Changes, Counters, Group, Txn};
 use super::view::View;
 use crate::ledger::LedgerError;
 use crate::token::TokenKey;
 
-/// Operations that share one sync at most.
-const GROUP: usize = 64;
-/// How many of them are kept for what is not a tap.
-const SHARE: usize = 8;
 /// The first pause between two attempts to open the store again, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
@@ -44,99 +44,6 @@ pub(super) enum Slot {
 /// The place that readers look into. Empty while the store is opened again, because sled must not be open twice.
 pub(super) type Shared = Arc<RwLock<Slot>>;
 
-/// What the writer is asked for.
-pub(super) enum Order {
-    /// A person waits to hear that their tap is recorded.
-    Soon(Box<dyn Job>),
-    Do(Box<dyn Job>),
-    Close(oneshot::Sender<()>),
-}
-
-/// An operation and the caller who waits for it.
-pub(super) trait Job: Send {
-    /// Runs the operation; whether what it wrote is to be kept.
-    fn run(&mut self, txn: &mut Txn<'_>) -> bool;
-    /// Tells the caller, now that it is known whether the group reached the disk.
-    fn answer(self: Box<Self>, verdict: Result<(), LedgerError>);
-}
-
-/// A [`Job`] made of a closure and a channel.
-pub(super) struct Call<F, T> {
-    op: Option<F>,
-    outcome: Option<Result<T, LedgerError>>,
-    reply: oneshot::Sender<Result<T, LedgerError>>,
-}
-
-impl<F, T> Call<F, T>
-where
-    F: FnOnce(&mut Txn<'_>) -> Result<T, LedgerError> + Send,
-    T: Send,
-{
-    pub(super) const fn new(op: F, reply: oneshot::Sender<Result<T, LedgerError>>) -> Self {
-        Self { op: Some(op), outcome: None, reply }
-    }
-}
-
-impl<F, T> Job for Call<F, T>
-where
-    F: FnOnce(&mut Txn<'_>) -> Result<T, LedgerError> + Send,
-    T: Send,
-{
-    fn run(&mut self, txn: &mut Txn<'_>) -> bool {
-        let Some(op) = self.op.take() else { return false };
-        let outcome = op(txn);
-        let keep = outcome.is_ok();
-        self.outcome = Some(outcome);
-        keep
-    }
-
-    fn answer(self: Box<Self>, verdict: Result<(), LedgerError>) {
-        let answer = match verdict {
-            Ok(()) => self.outcome.unwrap_or(Err(LedgerError::Closed)),
-            Err(error) => Err(error),
-        };
-        // A caller who stopped waiting has stopped asking.
-        let _ = self.reply.send(answer);
-    }
-}
-
-/// What waits to be written: people first, and always a share of the rest, so that neither waits for ever.
-#[derive(Default)]
-struct Waiting {
-    soon: VecDeque<Box<dyn Job>>,
-    rest: VecDeque<Box<dyn Job>>,
-    close: Option<oneshot::Sender<()>>,
-}
-
-impl Waiting {
-    fn add(&mut self, order: Order) {
-        match order {
-            Order::Soon(job) => self.soon.push_back(job),
-            Order::Do(job) => self.rest.push_back(job),
-            Order::Close(done) => self.close = Some(done),
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.soon.is_empty() && self.rest.is_empty()
-    }
-
-    /// The next group, in which the order of each kind is kept.
-    fn group(&mut self) -> Vec<Box<dyn Job>> {
-        let share = self.rest.len().min(SHARE);
-        let soon = self.soon.len().min(GROUP - share);
-        let rest = self.rest.len().min(GROUP - soon);
-        self.soon.drain(..soon).chain(self.rest.drain(..rest)).collect()
-    }
-}
-
-/// One key of a group that failed: what stood there before, and what the group wrote.
-struct Doubt {
-    key: Key,
-    before: Option<Vec<u8>>,
-    after: Option<Vec<u8>>,
-}
-
 /// The writer's state.
 pub(super) struct Writer {
     /// `None` while the store is broken.
@@ -147,6 +54,8 @@ pub(super) struct Writer {
     pub(super) counters: Counters,
     pub(super) sequence: Arc<AtomicU64>,
     pub(super) secret: TokenKey,
+    /// `None` where it could not be made: then a group in doubt waits.
+    pub(super) doubt_file: Option<DoubtFile>,
     /// Dropped with the writer, which ends the watchdog.
     pub(super) _watch: Sender<()>,
     pub(super) repair: Repair,
@@ -156,15 +65,17 @@ pub(super) struct Writer {
 pub(super) struct Repair {
     /// What callers are told meanwhile.
     why: String,
-    /// The group nobody knows the fate of; its callers were told that it was not saved.
+    /// The group nobody knows the fate of.
     doubts: Vec<Doubt>,
+    /// Its callers, unless they were told that it was not saved.
+    undecided: Vec<Box<dyn Job>>,
     pause: Duration,
     last: Option<Instant>,
 }
 
 impl Repair {
     pub(super) const fn none() -> Self {
-        Self { why: String::new(), doubts: Vec::new(), pause: FIRST_PAUSE, last: None }
+        Self { why: String::new(), doubts: Vec::new(), undecided: Vec::new(), pause: FIRST_PAUSE, last: None }
     }
 }
 
@@ -226,11 +137,19 @@ impl Writer {
                 txn.keep();
             }
         }
-        let verdict = if group.touched || !group.changes.is_empty() { self.commit(group) } else { Ok(()) };
-        answer_all(jobs, &verdict);
+        if group.changes.is_empty() && !group.touched {
+            return answer_all(jobs, &Ok(()));
+        }
+        if let Some(verdict) = self.commit(group) {
+            answer_all(jobs, &verdict);
+            faults::point("store.answered");
+        } else {
+            self.repair.undecided = jobs;
+        }
     }
 
-    fn commit(&mut self, group: Group) -> Result<(), LedgerError> {
+    /// Writes a group. `None` while nobody can say whether it counts.
+    fn commit(&mut self, group: Group) -> Option<Result<(), LedgerError>> {
         let Group { changes: mut all, mut counters, .. } = group;
         counters.commit += 1;
         all.extend(numbers(&counters));
@@ -244,7 +163,7 @@ impl Writer {
         match outcome {
             Ok(()) => {
                 self.durable();
-                Ok(())
+                Some(Ok(()))
             }
             Err((trouble, doubts)) => self.failed(&trouble, doubts),
         }
@@ -271,13 +190,28 @@ impl Writer {
     }
 
     /// A group failed: the store is opened again, and what is found there decides. Without doubts nothing was written.
-    fn failed(&mut self, trouble: &Trouble, doubts: Option<Vec<Doubt>>) -> Result<(), LedgerError> {
+    fn failed(&mut self, trouble: &Trouble, doubts: Option<Vec<Doubt>>) -> Option<Result<(), LedgerError>> {
         tracing::error!(%trouble, "the store could not write; it is opened again");
         self.repair = Repair { why: trouble.to_string(), ..Repair::none() };
         self.abandon();
         let begun = doubts.is_some();
         self.repair.doubts = doubts.unwrap_or_default();
-        self.reopen(begun)
+        let verdict = self.reopen(begun);
+        let known = self.disk.is_some() || !begun || self.note_doubts();
+        known.then_some(verdict)
+    }
+
+    /// Keeps the doubts for the next process. Whether they are on the disk.
+    fn note_doubts(&self) -> bool {
+        let noted = match &self.doubt_file {
+            Some(file) => file.write(self.counters, &self.repair.doubts, &*self.recipe.sync),
+            None => Err(std::io::Error::other("its file could not be made when the store was opened")),
+        };
+        if let Err(error) = &noted {
+            tracing::error!(%error, "a write that failed cannot be noted either; its callers wait until the store is open again");
+        }
+        faults::point("store.doubt-noted");
+        noted.is_ok()
     }
 
     /// Lets go of the store, so that it can be opened again.
@@ -294,8 +228,13 @@ impl Writer {
         }
         if self.repair.last.is_none_or(|last| last.elapsed() >= self.repair.pause) {
             self.repair.pause = (self.repair.pause * 2).min(LONGEST_PAUSE);
-            // Whoever waited for the group in doubt has been answered.
-            let _ = self.reopen(false);
+            let undecided = std::mem::take(&mut self.repair.undecided);
+            let verdict = self.reopen(!undecided.is_empty());
+            if self.disk.is_some() {
+                answer_all(undecided, &verdict);
+            } else {
+                self.repair.undecided = undecided;
+            }
         }
     }
 
@@ -313,6 +252,10 @@ impl Writer {
                     Ok(counts) => {
                         self.repair.doubts.clear();
                         self.durable();
+                        if let Some(file) = &self.doubt_file {
+                            file.clear();
+                        }
+                        faults::point("store.reopened");
                         if let Some(disk) = &self.disk {
                             self.put(Slot::Open(disk.db().clone()));
                         }
@@ -364,10 +307,10 @@ impl Writer {
 
     fn close(mut self) {
         self.put(Slot::Closed);
+        // Dropped, they would be told that the ledger is closed, which means "not saved"; and that is not known.
+        self.repair.undecided.drain(..).for_each(std::mem::forget);
         if let Some(disk) = self.disk.take() {
-            if let Err(trouble) = disk.sync() {
-                tracing::error!(%trouble, "the store could not be synced while it was closed; all that was answered is on the disk");
-            }
+            // Nothing is left to sync: every answer was given after its own.
             disk.discard();
         }
     }
@@ -382,36 +325,4 @@ fn answer_all(jobs: Vec<Box<dyn Job>>, verdict: &Result<(), LedgerError>) {
 #[expect(clippy::disallowed_methods, reason = "only the pause between two attempts to open a broken store")]
 fn now() -> Instant {
     Instant::now()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    struct Nothing;
-
-    impl Job for Nothing {
-        fn run(&mut self, _txn: &mut Txn<'_>) -> bool {
-            false
-        }
-        fn answer(self: Box<Self>, _verdict: Result<(), LedgerError>) {}
-    }
-
-    #[test]
-    fn taps_go_first_and_the_rest_keeps_its_share() {
-        let mut waiting = Waiting::default();
-        for _ in 0..100 {
-            waiting.add(Order::Do(Box::new(Nothing)));
-            waiting.add(Order::Soon(Box::new(Nothing)));
-        }
-        assert_eq!(waiting.group().len(), GROUP);
-        assert_eq!((waiting.soon.len(), waiting.rest.len()), (100 - (GROUP - SHARE), 100 - SHARE));
-        let mut served = GROUP;
-        while !waiting.is_empty() {
-            let group = waiting.group().len();
-            assert!(group > 0 && group <= GROUP);
-            served += group;
-        }
-        assert_eq!(served, 200, "nothing is left behind and nothing comes twice");
-    }
 }

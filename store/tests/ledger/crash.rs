@@ -11,11 +11,12 @@ use store::sled::{Options, SledLedger};
 
 use crate::support::{claim, is_claimed, new_ask, open, options, set_aside_beside};
 
+/// Kills in an ordinary run; `ASKGATE_STORE_KILLS=200` makes more.
 const ROUNDS: u64 = 12;
 const DIRECTORY: &str = "ASKGATE_TEST_DIRECTORY";
 const ROUND: &str = "ASKGATE_TEST_ROUND";
 
-#[expect(clippy::disallowed_methods, reason = "tells the child of this test what it is")]
+#[expect(clippy::disallowed_methods, reason = "tells the child of this test what it is, and asks for a longer run")]
 fn told(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
@@ -45,7 +46,7 @@ async fn the_child_claims_until_it_is_killed() {
     }
 }
 
-fn child(directory: &Path, round: u64) -> Child {
+pub(crate) fn child(directory: &Path, round: u64) -> Child {
     Command::new(std::env::current_exe().expect("this test"))
         .args(["crash::the_child_claims_until_it_is_killed", "--exact", "--ignored", "--nocapture"])
         .env(DIRECTORY, directory)
@@ -59,8 +60,9 @@ fn child(directory: &Path, round: u64) -> Child {
 async fn a_kill_loses_nothing_acknowledged() {
     let root = tempfile::tempdir().expect("a directory");
     let path = root.path().join("data");
+    let rounds = told("ASKGATE_STORE_KILLS").and_then(|kills| kills.parse().ok()).unwrap_or(ROUNDS);
     let mut acknowledged = Vec::new();
-    for round in 0..ROUNDS {
+    for round in 0..rounds {
         let mut child = child(&path, round);
         let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines().map_while(Result::ok);
         let named = |line: &str| line.split_once("acknowledged ").map(|(_, name)| name.to_owned());
@@ -84,5 +86,5 @@ async fn a_kill_loses_nothing_acknowledged() {
     }
     assert!(set_aside_beside(&path).is_empty());
     assert!(store::sled::offline::verify(&path).expect("readable").is_whole());
-    println!("{} acknowledged claims survived {ROUNDS} kills", acknowledged.len());
+    println!("{} acknowledged claims survived {rounds} kills", acknowledged.len());
 }

@@ -187,28 +187,32 @@ async fn what_is_no_damage_is_not_set_aside() {
     assert!(set_aside_beside(&volume).is_empty());
 }
 
+/// Changes a byte within one record of a kind, behind the engine's back.
+fn spoil(path: &Path, kind: &[u8]) {
+    // sled lets go of its file a moment after it was closed.
+    let mut tries = 0;
+    let db = loop {
+        match sled::open(path) {
+            Ok(db) => break db,
+            Err(error) => assert!(tries < 200, "{error}"),
+        }
+        tries += 1;
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    let mut entries = db.scan_prefix(kind).map(|pair| pair.expect("readable"));
+    let (key, value) = entries.find(|(_, value)| value.len() > 20).expect("a record");
+    let mut value = value.to_vec();
+    let middle = value.len() / 2;
+    value[middle] ^= 1;
+    db.insert(key, value).expect("written");
+    db.flush().expect("written");
+}
+
 #[tokio::test]
 async fn one_damaged_record_is_left_out_and_reported() {
     let (_root, path) = a_store().await;
-    {
-        // sled lets go of its file a moment after it was closed.
-        let mut tries = 0;
-        let db = loop {
-            match sled::open(&path) {
-                Ok(db) => break db,
-                Err(error) => assert!(tries < 200, "{error}"),
-            }
-            tries += 1;
-            std::thread::sleep(Duration::from_millis(10));
-        };
-        // An ask's own key is a letter and a digest.
-        let entries: Vec<_> = db.scan_prefix(b"a").map(|pair| pair.expect("readable")).collect();
-        let (key, value) = entries.iter().find(|(key, _)| key.len() == 33).expect("an ask");
-        let mut value = value.to_vec();
-        value[50] ^= 1;
-        db.insert(key, value).expect("written");
-        db.flush().expect("written");
-    }
+    // An ask's own key is a letter and a digest.
+    spoil(&path, b"a");
     let opened = open(&path);
     assert!(!opened.fresh && opened.set_aside.is_none(), "one record is not the store");
     assert_eq!(opened.ledger.open_asks(None).await.expect("readable").len(), ASKS - 1);
@@ -239,4 +243,49 @@ async fn nothing_secret_is_printed() {
     opened.ledger.remember("ntfy", Some("my-secret-topic".to_owned())).await.expect("kept");
     let printed = format!("{opened:?} {:?} {:?}", options(), opened.ledger.token_key());
     assert!(!printed.contains("secret") && !printed.contains("7, 7"), "{printed}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn linked_accounts_come_back_from_an_export() {
+    let (root, path) = a_store().await;
+    let ledger = open(&path).ledger;
+    for number in 0..20 {
+        let link = format!("{{\"place\":\"telegram:{number}\"}}");
+        ledger.remember(&format!("linked:{number}"), Some(link)).await.expect("kept");
+    }
+    let links = ledger.recall_all("linked:").await.expect("readable");
+    ledger.close().await;
+    drop(ledger);
+    let mut exported = Vec::new();
+    store::sled::offline::export(&path, &mut exported).expect("exported");
+
+    // The store dies, and a new one begins beside it; the operator reads the export into an empty one.
+    fs::write(path.join("db"), vec![0x41; 600_000]).expect("written");
+    let opened = open(&path);
+    assert!(opened.fresh && opened.set_aside.is_some());
+    assert!(opened.ledger.recall_all("linked:").await.expect("readable").is_empty());
+    opened.ledger.close().await;
+    let rescued = root.path().join("rescued");
+    store::sled::offline::import(&rescued, exported.as_slice()).expect("imported");
+    let opened = open(&rescued);
+    assert!(!opened.fresh && opened.set_aside.is_none());
+    assert_eq!(opened.ledger.recall_all("linked:").await.expect("readable"), links);
+    assert!(is_claimed(&opened.ledger, "ask 1").await, "with all that was exported");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_record_does_not_keep_the_others_from_an_export() {
+    let (_root, path) = a_store().await;
+    let ledger = open(&path).ledger;
+    for number in 0..20 {
+        ledger.remember(&format!("linked:{number}"), Some("x".to_owned())).await.expect("kept");
+    }
+    ledger.close().await;
+    drop(ledger);
+    spoil(&path, b"v");
+    let mut lines = Vec::new();
+    store::sled::offline::export(&path, &mut lines).expect("exported");
+    let text = String::from_utf8(lines).expect("text");
+    assert_eq!(text.lines().filter(|line| line.contains("linked:")).count(), 19);
+    assert_eq!(text.lines().filter(|line| line.contains("\"kind\":\"ask\"")).count(), ASKS);
 }

@@ -28,7 +28,8 @@ async fn whole_life(ledger: &SledLedger, name: &str) {
         key: won.key.clone(),
         expect: won.seq,
         life: Life::Settled { outcome: Outcome::Ours { claim: tap("approve", 7), error: None } },
-        kill_button: None,
+        kill_buttons: Vec::new(),
+        unused: false,
         notices: Vec::new(),
         at: 6,
         audit: None,
@@ -40,16 +41,16 @@ async fn whole_life(ledger: &SledLedger, name: &str) {
     assert!(ledger.finish(&won.key).await.expect("saved"), "{name}");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_lives_leave_a_small_store() {
-    lives_leave_little(20).await;
-}
+/// Lives that the test runs, and how many asks are alive at a time.
+const LIVES: usize = 2_000;
+const ALIVE: usize = 50;
+/// What the store may take on the disk, and the process in memory beyond what it had after the first lives.
+const DISK_BYTES: u64 = 16 << 20;
+const MEMORY_KIB: usize = 32 * 1_024;
 
-/// `cargo test -p store --test ledger -- --ignored --nocapture very_many`
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "takes minutes: 50 000 lives, whose memory is printed as well"]
-async fn very_many_lives_leave_a_small_store() {
-    lives_leave_little(1_000).await;
+#[expect(clippy::disallowed_methods, reason = "a longer run is asked for by hand")]
+fn lives() -> usize {
+    std::env::var("ASKGATE_LIVES").ok().and_then(|lives| lives.parse().ok()).unwrap_or(LIVES)
 }
 
 /// Pages that the process has in memory, for Linux.
@@ -58,19 +59,15 @@ fn resident_kib() -> usize {
     pages.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok()).unwrap_or(0) * 4
 }
 
-async fn lives_leave_little(rounds: usize) {
+/// `ASKGATE_LIVES=200000 cargo test -p store --test ledger -- --nocapture many_lives` prints disk and memory as it goes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_lives_leave_a_small_store() {
     let root = tempfile::tempdir().expect("a directory");
     let ledger = Arc::new(open(root.path()).ledger);
-    for round in 0..rounds {
-        if round % 100 == 0 {
-            println!(
-                "{} lives: {} KiB on disk, {} KiB in memory",
-                round * 50,
-                size(root.path()) / 1_024,
-                resident_kib()
-            );
-        }
-        let tasks: Vec<_> = (0..50)
+    let lives = lives();
+    let (mut after_first, mut most_disk, mut most_memory) = (0, 0, 0);
+    for round in 0..lives / ALIVE {
+        let tasks: Vec<_> = (0..ALIVE)
             .map(|number| {
                 let ledger = Arc::clone(&ledger);
                 tokio::spawn(async move { whole_life(&ledger, &format!("r{round}n{number}")).await })
@@ -79,13 +76,27 @@ async fn lives_leave_little(rounds: usize) {
         for task in tasks {
             task.await.expect("no panic");
         }
-        assert_eq!(ledger.prune(10).await.expect("pruned"), 50);
+        assert_eq!(ledger.prune(10).await.expect("pruned"), ALIVE);
+        let (disk, memory) = (size(root.path()), resident_kib());
+        if round == 9 {
+            after_first = memory;
+        }
+        (most_disk, most_memory) = (disk.max(most_disk), memory.max(most_memory));
+        assert!(disk < DISK_BYTES, "{disk} bytes on the disk after {} lives", round * ALIVE);
+        assert!(
+            round < 10 || memory < after_first + MEMORY_KIB,
+            "{memory} KiB in memory after {} lives, {after_first} after the first",
+            round * ALIVE
+        );
+        if round % 400 == 399 {
+            println!("{} lives: {} KiB on disk, {memory} KiB in memory", (round + 1) * ALIVE, disk / 1_024);
+        }
     }
+    println!("{lives} lives: at most {} KiB on disk and {most_memory} KiB in memory", most_disk / 1_024);
+    assert_eq!(ledger.disk_bytes(), Some(size(root.path())), "what the metric says");
     assert!(ledger.recent_asks(10).await.expect("readable").is_empty());
     assert!(ledger.audit_trail(10).await.expect("readable").is_empty());
     ledger.close().await;
-    let bytes = size(root.path());
-    assert!(bytes < 16 << 20, "{bytes} bytes for nothing");
     assert_eq!(store::sled::offline::verify(root.path()).expect("readable"), store::sled::offline::Report::default());
 }
 

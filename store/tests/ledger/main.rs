@@ -1,6 +1,8 @@
 //! The sled ledger from outside: the contract, races, damage, crashes, full disks.
 
 #[cfg(test)]
+mod blackout;
+#[cfg(test)]
 mod contract;
 #[cfg(test)]
 mod crash;
@@ -10,6 +12,10 @@ mod damage;
 mod growth;
 #[cfg(test)]
 mod offline;
+#[cfg(test)]
+mod powercut;
+#[cfg(test)]
+mod refused;
 #[cfg(test)]
 mod support;
 #[cfg(test)]

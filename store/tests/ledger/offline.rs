@@ -5,9 +5,10 @@ use std::io::BufRead;
 use std::sync::Arc;
 
 use store::ledger::{Ledger, LedgerError};
-use store::sled::offline::{OfflineError, export, import, verify};
+use store::record::{Delivery, DeliveryState};
+use store::sled::offline::{OfflineError, Report, export, import, verify};
 
-use crate::support::{claim_all, is_claimed, key, new_ask, open};
+use crate::support::{claim_all, is_claimed, key, line, new_ask, open};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_export_makes_the_same_store_again() {
@@ -25,7 +26,7 @@ async fn an_export_makes_the_same_store_again() {
     let report = verify(&first).expect("readable");
     assert!(report.is_whole(), "{report:?}");
     assert_eq!((report.asks, report.unfinished, report.deliveries), (150, 150, 150));
-    assert_eq!((report.tokens, report.values, report.audit), (450, 1, 150));
+    assert_eq!((report.tokens, report.values, report.audit), (600, 1, 150));
 
     let mut lines = Vec::new();
     let count = export(&first, &mut lines).expect("exported");
@@ -86,4 +87,26 @@ fn there_must_be_a_store() {
     assert!(!path.exists(), "looking makes nothing");
     fs::create_dir(&path).expect("made");
     assert!(verify(&path).is_err());
+}
+
+#[tokio::test]
+async fn what_was_put_aside_is_whole_and_goes_without_a_trace() {
+    let root = tempfile::tempdir().expect("a directory");
+    let ledger = open(root.path()).ledger;
+    ledger.record(new_ask("one")).await.expect("recorded");
+    let old = ledger.ask(&key("one")).await.expect("readable").expect("there");
+    let aside = ledger.put_aside(&old.key, old.seq, 5, line(&old.key)).await.expect("saved").expect("put aside");
+    ledger.close().await;
+    drop(ledger);
+    let report = verify(root.path()).expect("readable");
+    assert!(report.is_whole() && report.tokens == 4, "{report}");
+    let ledger = open(root.path()).ledger;
+    for delivery in ledger.deliveries(&aside.key).await.expect("readable") {
+        ledger.save_delivery(Delivery { state: DeliveryState::Dropped, ..delivery }).await.expect("saved");
+    }
+    assert!(ledger.finish(&aside.key).await.expect("saved"));
+    assert_eq!(ledger.prune(10).await.expect("pruned"), 1);
+    ledger.close().await;
+    drop(ledger);
+    assert_eq!(verify(root.path()).expect("readable"), Report::default(), "its tokens go with it");
 }

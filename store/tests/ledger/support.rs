@@ -54,6 +54,8 @@ pub(crate) fn new_ask(ask: &str) -> NewAsk {
         created: String::new(),
         life: Life::Announcing,
         dead_buttons: Vec::new(),
+        unused: 0,
+        votes: Vec::new(),
         seq: Seq(0),
         moved_at: 1,
         finished: false,
@@ -69,6 +71,7 @@ pub(crate) fn tap(button: &str, actor: i64) -> Claim {
         actor_name: None,
         place: place(),
         at: 5,
+        response: None,
     }
 }
 

@@ -27,14 +27,13 @@ const SUSPICIOUS: u32 = 5;
 pub(super) struct Acks {
     rest: Arc<dyn Rest>,
     clock: SharedClock,
-    late_recorded: String,
     seconds: Mutex<Option<(Instant, u32)>>,
 }
 
 impl Acks {
-    /// Answers through `rest`; `late_recorded` is what a person is told whose press was recorded late.
-    pub(super) fn new(rest: Arc<dyn Rest>, clock: SharedClock, late_recorded: String) -> Self {
-        Self { rest, clock, late_recorded, seconds: Mutex::default() }
+    /// Answers through `rest`.
+    pub(super) fn new(rest: Arc<dyn Rest>, clock: SharedClock) -> Self {
+        Self { rest, clock, seconds: Mutex::default() }
     }
 
     /// Takes an interaction to the desk and its answer back to the person.
@@ -46,8 +45,9 @@ impl Acks {
             What::Press { custom_id, message } => {
                 let chat = channel.map(|channel| channel.to_string());
                 let message = chat.clone().zip(message).map(|(chat, id)| MessageRef { chat, id: id.to_string() });
+                let recorded = desk.recorded(locale.as_deref());
                 let press = Press { token: custom_id, actor, actor_name: user_name, language: locale, chat, message };
-                self.reply(&ticket, came, desk.press(press)).await;
+                self.reply(&ticket, came, desk.press(press), recorded).await;
             }
             What::Command(text) => {
                 let said = Said { actor, place: Place::DiscordUser(user), text, language: locale };
@@ -63,7 +63,13 @@ impl Acks {
         }
     }
 
-    async fn reply(&self, ticket: &Ticket, came: Instant, decide: impl Future<Output = Reply> + Send) {
+    async fn reply(
+        &self,
+        ticket: &Ticket,
+        came: Instant,
+        decide: impl Future<Output = Reply> + Send,
+        recorded: String,
+    ) {
         tokio::pin!(decide);
         match tokio::time::timeout(ACK_PATIENCE, &mut decide).await {
             Ok(Reply::Defer) => {
@@ -78,7 +84,7 @@ impl Acks {
                 tracing::warn!("a press takes long to record; its person is asked to wait");
                 let (_, reply) = tokio::join!(self.callback(ticket, came, render::whisper_later()), decide);
                 let text = match reply {
-                    Reply::Defer => self.late_recorded.clone(),
+                    Reply::Defer => recorded,
                     Reply::Notice(text) => text,
                 };
                 self.fill_in(ticket, &text).await;
@@ -89,6 +95,7 @@ impl Acks {
     async fn callback(&self, ticket: &Ticket, came: Instant, body: serde_json::Value) -> Result<(), AckTrouble> {
         let route = Route::Callback { interaction: ticket.id, token: ticket.token.clone() };
         let Err(trouble) = self.rest.call(Call { route, body: Some(body), deadline: came + ACK }).await else {
+            faults::point("discord.acknowledged");
             return Ok(());
         };
         let kind = ack_trouble(&trouble);

@@ -290,7 +290,7 @@ fn told(error: reqwest::Error) -> String {
     format!("Discord could not be reached: {text}")
 }
 
-fn window(headers: &HeaderMap) -> Option<Window> {
+pub(super) fn window(headers: &HeaderMap) -> Option<Window> {
     Some(Window {
         limit: header(headers, "x-ratelimit-limit")?.parse().ok()?,
         left: header(headers, "x-ratelimit-remaining")?.parse().ok()?,
@@ -299,7 +299,7 @@ fn window(headers: &HeaderMap) -> Option<Window> {
 }
 
 /// How long an answer asks to wait: its body is finer than its headers.
-fn wait(status: u16, headers: &HeaderMap, body: &[u8]) -> Option<Duration> {
+pub(super) fn wait(status: u16, headers: &HeaderMap, body: &[u8]) -> Option<Duration> {
     let json = serde_json::from_slice::<Value>(body).unwrap_or_default();
     let named = json.get("retry_after").and_then(Value::as_f64).filter(|_| status == 429);
     named
@@ -308,7 +308,7 @@ fn wait(status: u16, headers: &HeaderMap, body: &[u8]) -> Option<Duration> {
         .or_else(|| header(headers, "x-ratelimit-reset-after").filter(|_| status == 429).and_then(seconds))
 }
 
-fn is_global(headers: &HeaderMap, body: &[u8]) -> bool {
+pub(super) fn is_global(headers: &HeaderMap, body: &[u8]) -> bool {
     let json = serde_json::from_slice::<Value>(body).unwrap_or_default();
     json.get("global").and_then(Value::as_bool) == Some(true)
         || header(headers, "x-ratelimit-scope") == Some("global")

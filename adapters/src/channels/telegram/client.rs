@@ -119,8 +119,21 @@ impl Client {
                 return Err(Trouble::Unreadable { status, retry_after });
             }
         }
+        self.read(status, retry_after, &bytes)
+    }
+
+    /// Reads an answer's envelope.
+    ///
+    /// # Errors
+    /// [`Trouble::Refused`] if the Bot API said no, [`Trouble::Unreadable`] if it is none of its answers.
+    pub(super) fn read<T: DeserializeOwned>(
+        &self,
+        status: u16,
+        retry_after: Option<Duration>,
+        bytes: &[u8],
+    ) -> Result<T, Trouble> {
         let unreadable = || Trouble::Unreadable { status, retry_after };
-        let mut envelope: Value = serde_json::from_slice(&bytes).map_err(|_| unreadable())?;
+        let mut envelope: Value = serde_json::from_slice(bytes).map_err(|_| unreadable())?;
         match envelope.get("ok").and_then(Value::as_bool) {
             Some(true) => {
                 let result = envelope.get_mut("result").map_or(Value::Null, Value::take);

@@ -38,6 +38,8 @@ pub(super) const CALL: Duration = Duration::from_secs(10);
 pub(super) const REQUEST: Duration = Duration::from_secs(4);
 /// How long an acknowledgement may take.
 pub(super) const ACKNOWLEDGE: Duration = Duration::from_secs(5);
+/// How long recording a press may take before its person is asked to wait. A query can be answered for about 15 s.
+pub(super) const PRESS_PATIENCE: Duration = Duration::from_secs(5);
 
 /// How quickly messages go out.
 ///

@@ -20,6 +20,8 @@ use super::{TelegramChannel, limits};
 use crate::channel::{Desk, Failure, Hearing};
 
 mod ear;
+#[cfg(feature = "fuzzing")]
+pub(super) mod fuzzing;
 mod update;
 
 pub use self::ear::Ear;
@@ -183,6 +185,7 @@ impl Listener {
             self.offset = Some(last.saturating_add(1));
             self.offset_since = self.channel.clock.instant();
             self.unconfirmed = true;
+            faults::point("telegram.batch-handled");
         }
     }
 

@@ -11,7 +11,7 @@ use crate::ledger::LedgerError;
 use crate::record::{AskRecord, Delivery, DeliveryId, Notice, NoticeId, TokenRecord};
 use crate::sled::codec;
 use crate::sled::key::{self, AskId, Key};
-use crate::sled::ops::shown_message;
+use crate::sled::ops::{shown_as, shown_message};
 use crate::sled::view::{Named, Order, Unread, View};
 use crate::token::TokenKey;
 
@@ -110,8 +110,14 @@ fn check_deliveries(view: &impl View, secret: &TokenKey, report: &mut Report) ->
             if !ask.finished {
                 wanted.push(key::delivery_at(&delivery.place, delivery.id));
             }
-            let hash = |button| secret.token(&ask.key, delivery.id, button).hash();
-            wanted.extend(ask.card.buttons.iter().map(|button| key::token(&hash(&button.id))));
+            for button in &ask.card.buttons {
+                let tokens = shown_as(&ask.key);
+                let tokens = tokens.iter().map(|key| key::token(&secret.token(key, delivery.id, &button.id).hash()));
+                let found = tokens
+                    .clone()
+                    .try_fold(None, |found: Option<Key>, token| Ok(found.or(view.get(&token)?.map(|_| token))))?;
+                wanted.extend(found.or_else(|| tokens.clone().next()));
+            }
         }
         expect(view, report, entry, &wanted)
     })?;

@@ -150,6 +150,7 @@ proptest! {
             title, text, content, legend, status,
             buttons: buttons.map(|(at, label)| button(label, Style::Default, &format!("token-{at}"))).collect(),
             link: url.map(|url| ("Open".to_owned(), url)),
+            ..CardView::default()
         };
         let card = card(&view);
         for content in contents(&card) {

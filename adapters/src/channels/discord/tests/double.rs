@@ -154,7 +154,6 @@ pub(super) fn channel_at(url: &str) -> Arc<DiscordChannel> {
         http: crate::http::client().unwrap(),
         clock: Arc::new(SystemClock),
         rng: StdRng::seed_from_u64(1),
-        late_recorded: "It is recorded now.".to_owned(),
     }))
 }
 
@@ -281,6 +280,14 @@ impl Clerk {
 
 #[async_trait]
 impl Desk for Clerk {
+    fn still_saving(&self, _language: Option<&str>) -> String {
+        "Still saving.".to_owned()
+    }
+
+    fn recorded(&self, _language: Option<&str>) -> String {
+        "It is recorded now.".to_owned()
+    }
+
     async fn press(&self, press: Press) -> Reply {
         self.presses.lock().unwrap().push(press);
         tokio::time::sleep(self.takes).await;

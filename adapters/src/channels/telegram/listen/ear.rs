@@ -102,14 +102,20 @@ impl Ear {
     }
 
     async fn press(&self, query: String, press: Press) {
-        let reply = self.desk.press(press).await;
-        self.acknowledge(
-            query,
-            match reply {
-                Reply::Defer => None,
-                Reply::Notice(sentence) => Some(sentence),
-            },
-        );
+        let wait = self.desk.still_saving(press.language.as_deref());
+        let decide = self.desk.press(press);
+        tokio::pin!(decide);
+        // A query can be answered once. Where the disk takes long, its person hears that nothing is promised yet; how it went is
+        // then on the card, and this update is not confirmed before it is known.
+        match tokio::time::timeout(limits::PRESS_PATIENCE, &mut decide).await {
+            Ok(Reply::Defer) => self.acknowledge(query, None),
+            Ok(Reply::Notice(sentence)) => self.acknowledge(query, Some(sentence)),
+            Err(_) => {
+                tracing::warn!("a press takes long to record; its person is asked to wait");
+                self.acknowledge(query, Some(wait));
+                decide.await;
+            }
+        }
     }
 
     fn acknowledge(&self, query: String, notice: Option<String>) {
@@ -189,7 +195,7 @@ impl TelegramChannel {
         }
         loop {
             let answered = self.client.call::<_, Value>(AnswerCallbackQuery::NAME, &payload, limits::ACKNOWLEDGE).await;
-            let Err(trouble) = answered else { return };
+            let Err(trouble) = answered else { return faults::point("telegram.acknowledged") };
             match &trouble {
                 Trouble::Refused(refusal) if meaning(refusal) == Meaning::QueryExpired => {
                     return tracing::debug!("a press was acknowledged too late, or before");

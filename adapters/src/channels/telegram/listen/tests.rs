@@ -29,6 +29,14 @@ struct Office {
 
 #[async_trait]
 impl Desk for Office {
+    fn still_saving(&self, _language: Option<&str>) -> String {
+        "Still saving.".to_owned()
+    }
+
+    fn recorded(&self, _language: Option<&str>) -> String {
+        "It is recorded now.".to_owned()
+    }
+
     async fn press(&self, press: Press) -> Reply {
         let token = press.token.clone();
         self.presses.lock().unwrap().push(press);

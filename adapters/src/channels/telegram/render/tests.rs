@@ -34,6 +34,7 @@ fn full() -> CardView {
             button("No", Style::Cancel),
         ],
         link: Some(("Open".to_owned(), "https://app.example.com/a?x=1".to_owned())),
+        ..CardView::default()
     }
 }
 
@@ -184,6 +185,7 @@ fn any_view() -> impl Strategy<Value = CardView> {
             status,
             buttons,
             link,
+            ..CardView::default()
         })
 }
 
