@@ -77,6 +77,8 @@ impl Debug for ViewButton {
 pub struct Capabilities {
     /// The longest button label, in the platform's own unit.
     pub label_limit: usize,
+    /// Whether a send that is repeated under its key stays one message, and tells which: then a doubtful one may be repeated.
+    pub sends_once: bool,
     /// Whether a card has room for what a button would send. Where it has none, such a button is not offered.
     pub shows_content: bool,
 }
@@ -174,6 +176,78 @@ pub struct Said {
     pub text: String,
     /// The language the platform reports for that person.
     pub language: Option<String>,
+    /// What the platform calls that person; untrusted text.
+    pub name: Option<String>,
+}
+
+/// A command that a platform's app offers to people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offer {
+    /// Its name, without the slash: small Latin letters only, so that every platform takes it.
+    pub name: String,
+    /// What it does, in at most 100 characters.
+    pub description: String,
+    /// The same in other languages, each with its two-letter code.
+    pub translations: Vec<(String, String)>,
+    /// What may be written after it, if anything may; in at most 100 characters.
+    pub argument: Option<String>,
+}
+
+/// A request that a platform made to the gateway's own HTTP.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Inbound {
+    /// Its headers, names in small letters.
+    pub headers: Headers,
+    /// Its body, as it came.
+    pub body: Vec<u8>,
+}
+
+impl Debug for Inbound {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inbound").field("bytes", &self.body.len()).finish_non_exhaustive()
+    }
+}
+
+/// The headers of an [`Inbound`], in which credentials are.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Headers(Vec<(String, Vec<u8>)>);
+
+impl Headers {
+    /// Collects headers; names count in any case.
+    #[must_use]
+    pub fn new(headers: impl IntoIterator<Item = (String, Vec<u8>)>) -> Self {
+        Self(headers.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value)).collect())
+    }
+
+    /// The value of a header that is there exactly once; `name` in small letters.
+    #[must_use]
+    pub fn one(&self, name: &str) -> Option<&[u8]> {
+        let mut values = self.0.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_slice());
+        values.next().filter(|_| values.next().is_none())
+    }
+}
+
+impl Debug for Headers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Headers").field("count", &self.0.len()).finish_non_exhaustive()
+    }
+}
+
+/// What a platform is answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outbound {
+    /// The HTTP status.
+    pub status: u16,
+    /// The body as JSON, where there is one.
+    pub body: Option<String>,
+}
+
+impl Outbound {
+    /// A status without a body.
+    #[must_use]
+    pub const fn status(status: u16) -> Self {
+        Self { status, body: None }
+    }
 }
 
 /// How a listener is doing, for readiness.
@@ -183,6 +257,13 @@ pub enum Hearing {
     Listening,
     /// Not connected, or not heard for too long.
     Deaf {
+        /// Why, in a sentence that says what to do.
+        why: String,
+    },
+    /// As deaf, but on purpose: the platform does not want to be asked for a while. To begin anew would be against its word.
+    Paused {
+        /// How long it waits from now.
+        after: Duration,
         /// Why, in a sentence that says what to do.
         why: String,
     },
@@ -266,13 +347,42 @@ pub trait Channel: Debug + Send + Sync + 'static {
 
     /// Listens until `stop`, reconnecting by itself, and reports to the desk.
     ///
+    /// It may be dropped at any moment and begun anew: nothing that a platform handed over may be lost by that, so what is
+    /// not durable is either not confirmed or in a task of its own.
+    ///
     /// # Errors
     /// Only what no retry can mend (a refused token), as a sentence that says what to do.
     async fn listen(self: Arc<Self>, desk: Arc<dyn Desk>, stop: CancellationToken) -> Result<(), Failure>;
+
+    /// How long a healthy listener may go without [`Hearing::Listening`]: three of its longest rounds. One that is silent for
+    /// longer is begun anew. `None` where there is nothing that could fall silent.
+    fn patience(&self) -> Option<Duration> {
+        None
+    }
 
     /// Looks whether the platform can be reached and the credential works, for `askgate doctor`: who the bot is.
     ///
     /// # Errors
     /// See [`Failure`].
     async fn examine(&self) -> Result<String, Failure>;
+
+    /// Whether the platform calls the gateway, instead of being asked by it.
+    fn is_called(&self) -> bool {
+        false
+    }
+
+    /// Looks whether a request's headers may come from the platform, before its body is read.
+    ///
+    /// # Errors
+    /// What a request is answered that does not.
+    fn admit(&self, _headers: &Headers) -> Result<(), Outbound> {
+        Err(Outbound::status(404))
+    }
+
+    /// Takes a request that was admitted, proves it, and hands what it says to the desk of [`Channel::listen`].
+    ///
+    /// Runs to its end, however long its sender waits.
+    async fn receive(self: Arc<Self>, _request: Inbound) -> Outbound {
+        Outbound::status(404)
+    }
 }

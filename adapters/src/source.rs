@@ -4,13 +4,15 @@
 //! that turns the backend's statuses and bodies into [`Verdict`]s and [`Failure`]s, fed by a table of literal texts.
 //! Nothing in the gateway needs to know its name except the wiring, which builds it from the configuration.
 
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
+use std::sync::Arc;
 use std::time::Duration;
 
 use asks::card::Card;
 use asks::ids::{AccountKey, AskKey, ButtonId, ConversationId, Subject, ToolCallId};
 use async_trait::async_trait;
 use serde_json::Value;
+use zeroize::Zeroizing;
 
 /// Whether an answer whose fate is unknown may be posted again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -182,6 +184,48 @@ pub struct Pace {
     pub wait: Option<Duration>,
 }
 
+/// A text that must not be seen: a password, a token, or a whole credential. It never prints, and is wiped when dropped.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Arc<Zeroizing<String>>);
+
+impl Secret {
+    /// Wraps a text.
+    #[must_use]
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(Arc::new(Zeroizing::new(text.into())))
+    }
+
+    /// The text itself, for the one place that sends or seals it.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+/// What a sign-in brought.
+#[derive(Debug, Clone)]
+pub struct Signed {
+    /// Whose it is.
+    pub subject: Subject,
+    /// What that person is called there, such as an e-mail address; untrusted text.
+    pub display: Option<String>,
+    /// What the account goes on with, for [`Source::add_account`]. Only the source reads it, and no password is in it.
+    pub credential: Secret,
+}
+
+/// Keeps credentials that a source renewed.
+pub trait Keeper: Debug + Send + Sync + 'static {
+    /// An account that [`Source::add_account`] added goes on with this credential. Called amid a request, so it must not block.
+    /// Should the process end before it is kept, the one before has to do.
+    fn renewed(&self, account: &AccountKey, credential: Secret);
+}
+
 /// A backend that asks.
 ///
 /// One value serves all accounts at one configured source; it keeps their sessions in memory and signs in and refreshes by
@@ -211,4 +255,26 @@ pub trait Source: Debug + Send + Sync + 'static {
 
     /// Looks whether source and credential work, for `askgate doctor`: a sentence for each finding.
     async fn examine(&self, account: &AccountKey) -> Result<String, Failure>;
+
+    /// Signs a person in once, to link them. The password is sent and forgotten.
+    ///
+    /// # Errors
+    /// [`Failure::Unauthorised`] when it is refused, [`Failure::RateLimited`] when the sign-ins that everybody at one address
+    /// shares are used up; see [`Failure`] for the others.
+    async fn sign_in(&self, email: &str, password: &Secret) -> Result<Signed, Failure>;
+
+    /// Checks a session that the person has already, and finds out whose it is.
+    ///
+    /// # Errors
+    /// As [`Source::sign_in`].
+    async fn adopt(&self, token: &Secret, refresh: Option<&Secret>) -> Result<Signed, Failure>;
+
+    /// Serves one more account from now on, or gives a known one another credential. Renewals go to the [`Keeper`].
+    ///
+    /// # Errors
+    /// [`Failure::Unauthorised`] when the credential is none that this source made; nothing changes then.
+    fn add_account(&self, account: &AccountKey, credential: &Secret) -> Result<(), Failure>;
+
+    /// Forgets an account. Its calls that are under way end by themselves.
+    fn remove_account(&self, account: &AccountKey);
 }

@@ -72,6 +72,13 @@ pub enum Note {
         /// The button that had been pressed.
         label: String,
     },
+    /// The source refused a whole answer: it breaks the ask's rules as the source knows them.
+    AnswerRefused {
+        /// The answer, kept so that nothing typed is lost.
+        claim: Claim,
+        /// Path and sentence of each broken rule; untrusted text.
+        fields: Vec<(String, String)>,
+    },
     /// The source accepted the answer, and the agent still waits: no model took it.
     NotConsumed {
         /// The tap, which may still turn out to count.

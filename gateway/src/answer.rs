@@ -5,6 +5,8 @@
 //! cards follow by themselves.
 
 pub mod history;
+pub mod once_more;
+pub mod policy;
 mod press;
 mod resolve;
 mod turn;
@@ -24,6 +26,8 @@ use crate::moves::{self, Change};
 
 /// How many answers are taken up side by side after a start, at first: each asks its source how it ended.
 const TAKEN_UP_AT_ONCE: usize = 20;
+/// How many looks at how an answer ended go to one source side by side.
+pub const LOOK_UPS: usize = 20;
 /// The pause before as many more are taken up.
 const TAKE_UP_PAUSE: Duration = Duration::from_millis(250);
 

@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 fine, 1 failed while running, 2 wrong use or configuration.
 
+mod accounts;
 mod asks;
 mod check;
 #[cfg(feature = "demo")]
@@ -47,8 +48,8 @@ enum Command {
     Preview(preview::Preview),
     /// Check asks, answers, files and buttons by the rules of the specification.
     Validate(validate::Validate),
-    /// List the known accounts and where their asks are shown.
-    Accounts(asks::List),
+    /// List the known accounts and where their asks are shown; link people and forget them.
+    Accounts(accounts::Accounts),
     /// List what waits; with --all or --audit, also how it ended.
     Asks(asks::Asks),
     /// Look after the store while the service is stopped.
@@ -85,7 +86,7 @@ pub fn main() -> ExitCode {
         Command::Doctor(file) => doctor::run(&file.config),
         Command::Preview(preview) => preview.run(),
         Command::Validate(validate) => validate.run(),
-        Command::Accounts(list) => Ok(list.run()),
+        Command::Accounts(accounts) => accounts.run(),
         Command::Asks(asks) => asks.run(),
         Command::Store(store) => store.run(),
         Command::Healthcheck(healthcheck) => healthcheck.run(),

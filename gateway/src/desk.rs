@@ -12,6 +12,8 @@ use crate::announce;
 use crate::answer;
 use crate::board::{Health, channel_part};
 use crate::hub::Hub;
+use crate::link::commands;
+use crate::listening::Vigil;
 use crate::moves::{self, Change};
 use crate::words::Language;
 
@@ -19,13 +21,14 @@ use crate::words::Language;
 #[derive(Debug)]
 pub struct FrontDesk {
     hub: Arc<Hub>,
+    vigil: Arc<Vigil>,
 }
 
 impl FrontDesk {
-    /// A desk for the hub.
+    /// A desk of the hub for one listener, over which `vigil` watches.
     #[must_use]
-    pub const fn new(hub: Arc<Hub>) -> Self {
-        Self { hub }
+    pub const fn new(hub: Arc<Hub>, vigil: Arc<Vigil>) -> Self {
+        Self { hub, vigil }
     }
 }
 
@@ -44,27 +47,10 @@ impl Desk for FrontDesk {
     }
 
     async fn said(&self, said: Said) -> Option<String> {
-        // In a shared place people talk to each other; an "ok" there answers nothing and deserves no comment.
-        if !said.place.is_direct() {
-            return None;
+        if said.place.is_direct() {
+            self.alive(&said.place).await;
         }
-        self.alive(&said.place).await;
-        let accounts: Vec<_> = self.hub.links.served_at(&said.place);
-        let language = match accounts.first() {
-            Some(account) => self.hub.links.language(account),
-            None => said.language.as_deref().and_then(Language::from_code).unwrap_or_default(),
-        };
-        let words = language.words();
-        let is_command = said.text.trim_start().starts_with('/');
-        if accounts.is_empty() {
-            return Some(words.start_unknown(&said.place.address()));
-        }
-        if !is_command {
-            return Some(words.only_buttons());
-        }
-        let names: Vec<String> =
-            accounts.iter().map(|account| format!("{} ({})", account.name, account.source)).collect();
-        Some(words.start_linked(&names.join(", ")))
+        commands::said(&self.hub, &said).await
     }
 
     async fn place_changed(&self, place: Place, state: Result<(), String>) {
@@ -79,9 +65,10 @@ impl Desk for FrontDesk {
     }
 
     fn hearing(&self, channel: ChannelKind, hearing: Hearing) {
+        self.vigil.note(&hearing, self.hub.clock.instant());
         let health = match hearing {
             Hearing::Listening => Health::Fine,
-            Hearing::Deaf { why } => Health::Bad { why },
+            Hearing::Deaf { why } | Hearing::Paused { why, .. } => Health::Bad { why },
         };
         self.hub.board.report(channel_part(channel), health);
     }

@@ -17,12 +17,15 @@ use rand::rngs::StdRng;
 use store::ledger::Ledger;
 use store::record::{AskRecord, AuditLine};
 use store::token::TokenKey;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::accounts::Accounts;
 use crate::announce::Queues;
+use crate::answer::once_more::OnceMore;
 use crate::board::Board;
+use crate::link::Linking;
 use crate::links::Links;
 use crate::poll::{Calendar, Subjects};
 use crate::words::Words;
@@ -36,6 +39,8 @@ pub struct SourceEntry {
     pub config: SourceConfig,
     /// Its name on the board; every poll reports under it.
     pub part: String,
+    /// Held by each look at how an answer ended that nobody confirmed, so that after an outage they come one after the other.
+    pub look_ups: Semaphore,
 }
 
 /// How the service stops: first softly (no new work, what is claimed is finished), then for good.
@@ -60,8 +65,14 @@ pub struct Hub {
     pub channels: BTreeMap<ChannelKind, Arc<dyn Channel>>,
     /// Who is where.
     pub links: Links,
+    /// Who linked themselves.
+    pub accounts: Accounts,
+    /// Who is about to.
+    pub linking: Linking,
     /// How every part is doing.
     pub board: Board,
+    /// Where people reach our own pages, if they do.
+    pub public_url: Option<url::Url>,
     /// Time.
     pub clock: SharedClock,
     /// What waits to be shown.
@@ -72,6 +83,10 @@ pub struct Hub {
     pub in_flight: Mutex<HashMap<AskKey, Instant>>,
     /// Accounts of which suddenly many asks were not listed: withdrawn only when the next poll says the same.
     pub vanishing: Mutex<HashSet<AccountKey>>,
+    /// Who is being asked once more, before something that cannot be undone.
+    pub once_more: OnceMore,
+    /// Held while a vote is counted: what counts beside it must not change meanwhile.
+    pub voting: tokio::sync::Mutex<()>,
     /// Keeps things apart that would else happen at one moment.
     pub random: Mutex<StdRng>,
     /// Whose credential each account has been known to hold, and accounts that suddenly hold somebody else's.
@@ -88,6 +103,13 @@ impl Hub {
     /// Runs a task that shutdown waits for.
     pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn(task);
+    }
+
+    /// The address of one of our own pages, such as `a/TOKEN`, if people reach them.
+    #[must_use]
+    pub fn page(&self, path: &str) -> Option<String> {
+        let base = self.public_url.as_ref()?.as_str().trim_end_matches('/');
+        Some(format!("{base}/{path}"))
     }
 
     /// Wall time.

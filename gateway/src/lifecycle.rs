@@ -7,19 +7,18 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use adapters::channel::Channel;
-use adapters::channel::Failure;
-use config::Config;
+use anyhow::Context as _;
+use config::{Config, ServerConfig};
 use store::ledger::Ledger;
 use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 
 use crate::announce;
 use crate::answer;
-use crate::board::{Health, channel_part};
-use crate::desk::FrontDesk;
+use crate::board::{Board, Health};
 use crate::hub::{Hub, Stop};
 use crate::wiring::{self, Tools};
-use crate::{http, poll};
+use crate::{accounts, http, listening, poll};
 
 /// How often finished asks past their retention are removed.
 const PRUNE_EVERY: Duration = Duration::from_mins(10);
@@ -31,7 +30,7 @@ const PROBE_EVERY: Duration = Duration::from_secs(5);
 const PROBE_DEADLINE: Duration = Duration::from_secs(3);
 /// The pause between two removals while there is more to remove.
 const PRUNE_MORE: Duration = Duration::from_secs(1);
-/// The pauses before a listener that ended is started again.
+/// The pause before a part that ended is started again.
 const RESTART_PAUSE: Duration = Duration::from_secs(5);
 
 /// Runs the service until `stop.soft`, and then for at most the configured grace.
@@ -45,6 +44,12 @@ pub async fn run(
     mut tools: Tools,
     stop: Stop,
 ) -> anyhow::Result<()> {
+    let admin = match config.server.admin_listen {
+        Some(listen) => Some(TcpListener::bind(listen).await.with_context(|| {
+            format!("cannot listen on {listen}; set server.admin_listen to a free address, or remove it")
+        })?),
+        None => None,
+    };
     let hub = wiring::hub(&config, Arc::clone(&ledger), &mut tools, stop.clone()).await?;
     let address = listener.local_addr()?;
     tracing::info!(%address, accounts = config.accounts.len(), "askgate {} listens on {address}", env!("CARGO_PKG_VERSION"));
@@ -53,14 +58,22 @@ pub async fn run(
     // The parts have what they need of it; ten thousand accounts are not kept twice.
     drop(config);
     let shutdown_grace = section.shutdown_grace;
-    let server = tokio::spawn(http::serve(Arc::clone(&hub), listener, section));
+    let mut audience = http::Audience::All;
+    if let Some(admin) = admin {
+        tracing::info!("/v1 and /metrics are served only at {}", admin.local_addr()?);
+        audience = http::Audience::People;
+        serve_http(&hub, "http:admin", admin.into_std()?, section.clone(), http::Audience::Operator);
+    }
+    serve_http(&hub, "http", listener.into_std()?, section, audience);
     supervise(&hub, "second looks", announce::look_again);
     supervise(&hub, "store watcher", watch_store);
     answer::resume(&hub).await?;
     announce::resume(&hub).await?;
     for channel in hub.channels.values() {
-        hub.spawn(listen(Arc::clone(&hub), Arc::clone(channel)));
+        hub.spawn(listening::keep(Arc::clone(&hub), Arc::clone(channel)));
     }
+    supervise(&hub, "kept credentials", accounts::keep_renewals);
+    supervise(&hub, "quiet hours", crate::quiet::run);
     supervise(&hub, "polling", poll::run);
     supervise(&hub, "retention", move |hub| prune(hub, retention));
 
@@ -75,7 +88,6 @@ pub async fn run(
         () = stop.hard.cancelled() => tracing::warn!("ended at once; what is left is taken up at the next start"),
     }
     stop.hard.cancel();
-    server.abort();
     // Writes that were begun must reach the disk, but a disk that hangs must not keep the process.
     if tokio::time::timeout(Duration::from_secs(5), ledger.close()).await.is_err() {
         tracing::warn!("the store did not close in time");
@@ -103,56 +115,68 @@ pub fn on_signals(stop: Stop) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Keeps one channel's listener running; only a refused token or the end of the service ends it for good.
-async fn listen(hub: Arc<Hub>, channel: Arc<dyn Channel>) {
-    let part = channel_part(channel.kind());
-    loop {
-        let desk = Arc::new(FrontDesk::new(Arc::clone(&hub)));
-        // A task of its own, so that a panic in a library ends the listener and not the service.
-        let listening = tokio::spawn(Arc::clone(&channel).listen(desk, hub.stop.soft.clone()));
-        let ended = match listening.await {
-            Ok(Ok(())) => "it ended by itself".to_owned(),
-            Ok(Err(failure @ Failure::Unauthorised)) => {
-                hub.board.report(part, Health::Bad { why: failure.to_string() });
-                return;
-            }
-            Ok(Err(failure)) => failure.to_string(),
-            Err(_) => "it crashed; please report this with the log".to_owned(),
-        };
-        if hub.stop.soft.is_cancelled() {
-            return;
-        }
-        hub.board.count("askgate_listener_restarts_total");
-        hub.board.report(part, Health::Bad { why: ended });
-        if !hub.wait_softly(RESTART_PAUSE).await {
-            return;
-        }
-    }
-}
-
-/// Keeps a task running that must not end before the service does: one that panics is reported and started again.
+/// Keeps a task of the hub running, which shutdown waits for.
 fn supervise<F>(hub: &Arc<Hub>, part: &'static str, task: impl Fn(Arc<Hub>) -> F + Send + 'static)
 where
     F: Future<Output = ()> + Send + 'static,
 {
+    let (hub, its) = (Arc::clone(hub), Arc::clone(hub));
+    let task = move || task(Arc::clone(&its));
+    hub.clone().spawn(async move { keep_running(&hub.board, &hub.stop.soft, part, RESTART_PAUSE, task).await });
+}
+
+/// Keeps the HTTP server running. It serves until the end of the grace, so shutdown does not wait for it.
+fn serve_http(
+    hub: &Arc<Hub>,
+    part: &'static str,
+    listener: std::net::TcpListener,
+    section: ServerConfig,
+    audience: http::Audience,
+) {
     let hub = Arc::clone(hub);
-    hub.clone().spawn(async move {
-        loop {
-            // A task of its own, so that a panic ends it and not the service.
-            let ended = tokio::spawn(task(Arc::clone(&hub))).await;
-            if hub.stop.soft.is_cancelled() {
-                return;
+    let serve = {
+        let hub = Arc::clone(&hub);
+        move || {
+            // The socket stays open meanwhile: who connects waits, and is refused nothing.
+            let listener = listener.try_clone().and_then(TcpListener::from_std);
+            let (hub, section) = (Arc::clone(&hub), section.clone());
+            async move {
+                match listener {
+                    Ok(listener) => http::serve(hub, listener, section, audience).await,
+                    Err(error) => tracing::error!("cannot listen again: {error}"),
+                }
             }
-            let why = if ended.is_err() { "it crashed" } else { "it ended by itself" };
-            tracing::error!(part, "{part} was started again, because {why}; please report this with the log");
-            hub.board.count("askgate_crashes_total");
-            hub.board.report(part, Health::Bad { why: why.to_owned() });
-            if !hub.wait_softly(RESTART_PAUSE).await {
-                return;
-            }
-            hub.board.clear(part);
         }
-    });
+    };
+    tokio::spawn(async move { keep_running(&hub.board, &hub.stop.soft, part, RESTART_PAUSE, serve).await });
+}
+
+/// Keeps a task running that must not end before the service does: one that panics is reported and started again.
+async fn keep_running<F>(
+    board: &Board,
+    stop: &CancellationToken,
+    part: &'static str,
+    pause: Duration,
+    task: impl Fn() -> F + Send,
+) where
+    F: Future<Output = ()> + Send + 'static,
+{
+    loop {
+        // A task of its own, so that a panic ends it and not the service.
+        let ended = tokio::spawn(task()).await;
+        if stop.is_cancelled() {
+            return;
+        }
+        let why = if ended.is_err() { "it crashed" } else { "it ended by itself" };
+        tracing::error!(part, "{part} is started again, because {why}; please report this with the log");
+        board.count("askgate_crashes_total");
+        board.report(part, Health::Bad { why: why.to_owned() });
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(pause) => {}
+        }
+        board.clear(part);
+    }
 }
 
 /// Looks whether the store can write, so that readiness tells before a tap has to.
@@ -209,5 +233,48 @@ async fn prune(hub: Arc<Hub>, retention: Duration) {
         if !hub.wait_softly(pause).await {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_panics_or_ends_is_named_counted_and_started_again() {
+        let (board, stop, starts) = (Board::default(), CancellationToken::new(), Arc::new(AtomicU32::new(0)));
+        let (started, until) = (Arc::clone(&starts), stop.clone());
+        let task = move || {
+            let (start, until) = (started.fetch_add(1, Ordering::SeqCst), until.clone());
+            async move {
+                match start {
+                    0 => panic!("as a library might"),
+                    1 => {}
+                    _ => until.cancelled().await,
+                }
+            }
+        };
+        let keeping = keep_running(&board, &stop, "polling", Duration::from_millis(100), task);
+        let watching = async {
+            let mut whys = Vec::new();
+            while starts.load(Ordering::SeqCst) < 3 {
+                if let Some(Health::Bad { why }) = board.status().parts.get("polling")
+                    && whys.last() != Some(why)
+                {
+                    whys.push(why.clone());
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            let healthy = !board.status().parts.contains_key("polling");
+            stop.cancel();
+            (whys, healthy)
+        };
+        let ((), (whys, healthy)) = tokio::join!(keeping, watching);
+        assert_eq!(whys, ["it crashed", "it ended by itself"]);
+        assert!(healthy, "a part that runs again is named no more");
+        assert_eq!(board.counters().get("askgate_crashes_total"), Some(&2));
+        assert_eq!(starts.load(Ordering::SeqCst), 3, "nothing is started after the end");
     }
 }

@@ -4,11 +4,12 @@
 //! only its named approvers press, and a direct place only the person it belongs to.
 
 use std::collections::BTreeMap;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
 
 use asks::ids::AccountKey;
 use asks::place::{Actor, Place};
-use config::{Config, Privacy};
+use config::{Config, DailyTime, LockScreen, Privacy, QuietHours};
 
 use crate::words::Language;
 
@@ -17,6 +18,27 @@ use crate::words::Language;
 struct Person {
     language: Language,
     direct: Vec<Place>,
+    /// What people call it, where its name is none of their own.
+    called: Option<String>,
+    /// Whether what cannot be undone is asked once more in the direct places.
+    confirm_destructive: bool,
+    /// When and how phones are disturbed.
+    phone: Phone,
+}
+
+/// When and how somebody's phone is disturbed.
+#[derive(Debug, Clone, Default)]
+pub struct Phone {
+    /// When nothing makes a sound.
+    pub quiet_hours: Option<QuietHours>,
+    /// How much a notification tells to whoever looks at the screen.
+    pub lock_screen: LockScreen,
+    /// After how long, and again after as long, an ask that waits is called to mind.
+    pub remind_after: Option<Duration>,
+    /// How often at most.
+    pub remind_most: u32,
+    /// When one message tells of all that waits.
+    pub digest: Option<DailyTime>,
 }
 
 /// One shared place.
@@ -26,17 +48,36 @@ struct Group {
     accounts: Vec<AccountKey>,
     approvers: Vec<Actor>,
     summary: bool,
+    rules: Rules,
 }
 
-/// All links there are.
+/// What a place asks of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rules {
+    /// How many different people have to choose the same button.
+    pub votes: usize,
+    /// The same for a button that cannot be undone.
+    pub destructive_votes: usize,
+    /// Whether the person whose agent asks may answer, where several may.
+    pub requester_may_answer: bool,
+    /// Whether what cannot be undone is asked once more.
+    pub confirm_destructive: bool,
+}
+
 #[derive(Debug, Default)]
-pub struct Links {
+struct State {
     people: BTreeMap<AccountKey, Person>,
     /// Whose asks each direct place shows; every rendering asks for it.
     residents: BTreeMap<Place, Vec<AccountKey>>,
     groups: Vec<Group>,
     /// Places that have another address now than the configuration says (a group that became a supergroup).
-    moved: RwLock<BTreeMap<Place, Place>>,
+    moved: BTreeMap<Place, Place>,
+}
+
+/// All links there are. They change while the service runs; every look at them is short.
+#[derive(Debug, Default)]
+pub struct Links {
+    state: RwLock<State>,
 }
 
 /// Whether somebody may press a button.
@@ -59,7 +100,20 @@ impl Links {
             .iter()
             .map(|account| {
                 let language = Language::from_code(account.language.as_str()).unwrap_or_default();
-                (account.key.clone(), Person { language, direct: account.deliver.clone() })
+                let person = Person {
+                    language,
+                    direct: account.deliver.clone(),
+                    called: None,
+                    confirm_destructive: account.confirm_destructive,
+                    phone: Phone {
+                        quiet_hours: account.quiet_hours.clone(),
+                        lock_screen: account.lock_screen,
+                        remind_after: account.remind_after,
+                        remind_most: account.remind_most,
+                        digest: account.digest.clone(),
+                    },
+                };
+                (account.key.clone(), person)
             })
             .collect();
         let groups = config
@@ -70,38 +124,101 @@ impl Links {
                 accounts: people.keys().filter(|key| group.accounts.contains(&key.name)).cloned().collect(),
                 approvers: group.approvers.clone(),
                 summary: group.privacy == Privacy::Summary,
+                rules: Rules {
+                    votes: group.votes,
+                    destructive_votes: group.destructive_votes,
+                    requester_may_answer: group.requester_may_answer,
+                    confirm_destructive: group.confirm_destructive,
+                },
             })
             .collect();
-        Self { residents: residents(&people), people, groups, moved: RwLock::default() }
+        let state = State { residents: residents(&people), people, groups, moved: BTreeMap::new() };
+        Self { state: RwLock::new(state) }
     }
 
     /// From now on, `from` is found at `to`. A Telegram chat takes all of its topics along.
     pub fn moved(&self, from: &Place, to: &Place) {
-        self.moved.write().unwrap_or_else(PoisonError::into_inner).insert(whole(from).0, whole(to).0);
+        self.change().moved.insert(whole(from).0, whole(to).0);
     }
 
-    /// Where a configured place is now.
-    fn now_at(&self, place: &Place) -> Place {
-        let (chat, topic) = whole(place);
-        match self.moved.read().unwrap_or_else(PoisonError::into_inner).get(&chat) {
-            Some(Place::Telegram { chat, .. }) => Place::Telegram { chat: *chat, topic },
-            Some(other) => other.clone(),
-            None => place.clone(),
+    /// Adds somebody who linked themselves, with no place yet. One who is known keeps their places.
+    pub fn add(&self, account: &AccountKey, called: Option<&str>, language: Language) {
+        let mut state = self.change();
+        let person = state.people.entry(account.clone()).or_insert_with(|| Person {
+            language,
+            direct: Vec::new(),
+            called: None,
+            confirm_destructive: false,
+            phone: Phone::default(),
+        });
+        person.language = language;
+        person.called = called.map(str::to_owned);
+    }
+
+    /// Shows an account's asks at one more of its person's places. Returns whether that is new.
+    pub fn add_place(&self, account: &AccountKey, place: &Place) -> bool {
+        let mut state = self.change();
+        let Some(person) = state.people.get_mut(account) else { return false };
+        if person.direct.contains(place) {
+            return false;
+        }
+        person.direct.push(place.clone());
+        state.residents.entry(place.clone()).or_default().push(account.clone());
+        true
+    }
+
+    /// Shows an account's asks at a place no more, and lets nobody answer them there.
+    pub fn remove_place(&self, account: &AccountKey, place: &Place) {
+        let mut state = self.change();
+        if let Some(person) = state.people.get_mut(account) {
+            person.direct.retain(|other| other != place);
+        }
+        state.leave(account, place);
+    }
+
+    /// Forgets an account, with all of its places.
+    pub fn remove(&self, account: &AccountKey) {
+        let mut state = self.change();
+        for place in state.people.remove(account).map(|person| person.direct).unwrap_or_default() {
+            state.leave(account, &place);
+        }
+        for group in &mut state.groups {
+            group.accounts.retain(|other| other != account);
         }
     }
 
+    /// When and how an account's phone is disturbed.
+    #[must_use]
+    pub fn phone(&self, account: &AccountKey) -> Phone {
+        self.look().people.get(account).map(|person| person.phone.clone()).unwrap_or_default()
+    }
+
+    /// Whether there is such an account.
+    #[must_use]
+    pub fn knows(&self, account: &AccountKey) -> bool {
+        self.look().people.contains_key(account)
+    }
+
+    /// What people call an account: the e-mail address of one who linked themselves, else its name.
+    #[must_use]
+    pub fn called(&self, account: &AccountKey) -> String {
+        let called = self.look().people.get(account).and_then(|person| person.called.clone());
+        called.unwrap_or_else(|| account.name.as_str().to_owned())
+    }
+
     /// The accounts there are.
-    pub fn accounts(&self) -> impl Iterator<Item = &AccountKey> {
-        self.people.keys()
+    #[must_use]
+    pub fn accounts(&self) -> Vec<AccountKey> {
+        self.look().people.keys().cloned().collect()
     }
 
     /// Every place an account's asks are shown at, the direct ones first.
     #[must_use]
     pub fn places(&self, account: &AccountKey) -> Vec<Place> {
-        let shared = self.groups.iter().filter(|group| group.accounts.contains(account));
-        let shared = shared.map(|group| self.now_at(&group.place));
-        let mut places = self.direct_places(account);
-        for place in shared {
+        let state = self.look();
+        let shared = state.groups.iter().filter(|group| group.accounts.contains(account));
+        let mut places = state.people.get(account).map(|person| person.direct.clone()).unwrap_or_default();
+        for place in shared.map(|group| state.now_at(&group.place)) {
             if !places.contains(&place) {
                 places.push(place);
             }
@@ -109,17 +226,28 @@ impl Links {
         places
     }
 
+    /// Whether an account's asks are shown at a place.
+    #[must_use]
+    pub fn shows(&self, account: &AccountKey, place: &Place) -> bool {
+        let state = self.look();
+        if place.is_direct() {
+            return state.people.get(account).is_some_and(|person| person.direct.contains(place));
+        }
+        state.groups.iter().any(|group| group.accounts.contains(account) && state.now_at(&group.place) == *place)
+    }
+
     /// An account's direct places.
     #[must_use]
     pub fn direct_places(&self, account: &AccountKey) -> Vec<Place> {
-        self.people.get(account).map(|person| person.direct.clone()).unwrap_or_default()
+        self.look().people.get(account).map(|person| person.direct.clone()).unwrap_or_default()
     }
 
     /// The accounts whose asks a place shows.
     #[must_use]
     pub fn served_at(&self, place: &Place) -> Vec<AccountKey> {
-        let mut accounts = self.residents.get(place).cloned().unwrap_or_default();
-        for group in self.groups.iter().filter(|group| self.now_at(&group.place) == *place) {
+        let state = self.look();
+        let mut accounts = state.residents.get(place).cloned().unwrap_or_default();
+        for group in state.groups.iter().filter(|group| state.now_at(&group.place) == *place) {
             for account in &group.accounts {
                 if !accounts.contains(account) {
                     accounts.push(account.clone());
@@ -132,10 +260,11 @@ impl Links {
     /// Every linked place in a Telegram chat, its topics included.
     #[must_use]
     pub fn in_chat(&self, chat: i64) -> Vec<Place> {
+        let state = self.look();
         let chat_itself = Place::Telegram { chat, topic: None };
         let last_topic = Place::Telegram { chat, topic: Some(i64::MAX) };
-        let direct = self.residents.range(chat_itself..=last_topic).map(|(place, _)| place.clone());
-        let shared = self.groups.iter().map(|group| self.now_at(&group.place));
+        let direct = state.residents.range(chat_itself..=last_topic).map(|(place, _)| place.clone());
+        let shared = state.groups.iter().map(|group| state.now_at(&group.place));
         let shared = shared.filter(|place| matches!(place, Place::Telegram { chat: other, .. } if *other == chat));
         direct.chain(shared).collect()
     }
@@ -143,7 +272,8 @@ impl Links {
     /// Whether a place shows only title and buttons.
     #[must_use]
     pub fn is_summary(&self, place: &Place) -> bool {
-        self.groups.iter().any(|group| group.summary && self.now_at(&group.place) == *place)
+        let state = self.look();
+        state.groups.iter().any(|group| group.summary && state.now_at(&group.place) == *place)
     }
 
     /// Whether several people read at a place.
@@ -155,24 +285,28 @@ impl Links {
     /// The language an account's cards are in.
     #[must_use]
     pub fn language(&self, account: &AccountKey) -> Language {
-        self.people.get(account).map(|person| person.language).unwrap_or_default()
+        self.look().people.get(account).map(|person| person.language).unwrap_or_default()
     }
 
     /// Whether `actor` may answer an ask of `account` at `place`.
     #[must_use]
     pub fn may_press(&self, account: &AccountKey, place: &Place, actor: Actor) -> Permission {
-        let Some(person) = self.people.get(account) else { return Permission::NotLinked };
+        let state = self.look();
+        let Some(person) = state.people.get(account) else { return Permission::NotLinked };
         if place.is_direct() {
             if !person.direct.contains(place) {
                 return Permission::NotLinked;
             }
+            // Whoever holds a capability of the account is its person at every place of that person's own.
             return match place.owner() {
-                Some(owner) if owner == actor => Permission::Allowed,
+                Some(owner) if owner == actor || actor == Actor::Owner => Permission::Allowed,
                 _ => Permission::Stranger,
             };
         }
-        let groups =
-            self.groups.iter().filter(|group| group.accounts.contains(account) && self.now_at(&group.place) == *place);
+        let groups = state
+            .groups
+            .iter()
+            .filter(|group| group.accounts.contains(account) && state.now_at(&group.place) == *place);
         let mut linked = false;
         for group in groups {
             linked = true;
@@ -181,6 +315,75 @@ impl Links {
             }
         }
         if linked { Permission::Stranger } else { Permission::NotLinked }
+    }
+
+    /// What a place asks of an answer to an ask of `account`; `None` where the two are not linked. Of several groups at one place
+    /// everything that one of them asks for is asked for.
+    #[must_use]
+    pub fn rules(&self, account: &AccountKey, place: &Place) -> Option<Rules> {
+        let state = self.look();
+        let person = state.people.get(account)?;
+        if place.is_direct() {
+            let rules = Rules {
+                votes: 1,
+                destructive_votes: 1,
+                requester_may_answer: true,
+                confirm_destructive: person.confirm_destructive,
+            };
+            return person.direct.contains(place).then_some(rules);
+        }
+        let here = |group: &&Group| group.accounts.contains(account) && state.now_at(&group.place) == *place;
+        state.groups.iter().filter(here).map(|group| group.rules).reduce(|a, b| Rules {
+            votes: a.votes.max(b.votes),
+            destructive_votes: a.destructive_votes.max(b.destructive_votes),
+            requester_may_answer: a.requester_may_answer && b.requester_may_answer,
+            confirm_destructive: a.confirm_destructive || b.confirm_destructive,
+        })
+    }
+
+    /// Whether `actor` is the person of an account, known by that person's own places.
+    #[must_use]
+    pub fn is_person_of(&self, account: &AccountKey, actor: Actor) -> bool {
+        let state = self.look();
+        let owns = |place: &Place| place.owner() == Some(actor);
+        actor == Actor::Owner || state.people.get(account).is_some_and(|person| person.direct.iter().any(owns))
+    }
+
+    /// Whether two are one person, who has linked both to one account.
+    #[must_use]
+    pub fn is_one_person(&self, a: Actor, b: Actor) -> bool {
+        let state = self.look();
+        let owns = |person: &Person, actor| person.direct.iter().any(|place| place.owner() == Some(actor));
+        a == b || state.people.values().any(|person| owns(person, a) && owns(person, b))
+    }
+
+    fn look(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self) -> RwLockWriteGuard<'_, State> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Where a configured place is now.
+    fn now_at(&self, place: &Place) -> Place {
+        let (chat, topic) = whole(place);
+        match self.moved.get(&chat) {
+            Some(Place::Telegram { chat, .. }) => Place::Telegram { chat: *chat, topic },
+            Some(other) => other.clone(),
+            None => place.clone(),
+        }
+    }
+
+    fn leave(&mut self, account: &AccountKey, place: &Place) {
+        if let Some(residents) = self.residents.get_mut(place) {
+            residents.retain(|other| other != account);
+            if residents.is_empty() {
+                self.residents.remove(place);
+            }
+        }
     }
 }
 
@@ -203,76 +406,4 @@ fn whole(place: &Place) -> (Place, Option<i64>) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn account(name: &str) -> AccountKey {
-        AccountKey { source: "app".into(), name: name.into() }
-    }
-
-    fn links() -> Links {
-        let group: Place = "telegram:-100/77".parse().expect("a place");
-        let mine: Place = "telegram:7".parse().expect("a place");
-        let people = BTreeMap::from([
-            (
-                account("me"),
-                Person { language: Language::En, direct: vec![mine, "discord:user:9".parse().expect("a place")] },
-            ),
-            (account("other"), Person { language: Language::De, direct: vec![] }),
-        ]);
-        Links {
-            residents: residents(&people),
-            people,
-            groups: vec![Group {
-                place: group,
-                accounts: vec![account("me")],
-                approvers: vec![Actor::Telegram(8)],
-                summary: true,
-            }],
-            ..Links::default()
-        }
-    }
-
-    #[test]
-    fn only_the_linked_person_or_a_named_approver_may_press() {
-        let links = links();
-        let table = [
-            ("me", "telegram:7", Actor::Telegram(7), Permission::Allowed),
-            ("me", "telegram:7", Actor::Telegram(8), Permission::Stranger),
-            ("me", "telegram:7", Actor::Discord(7), Permission::Stranger),
-            ("me", "discord:user:9", Actor::Discord(9), Permission::Allowed),
-            ("me", "telegram:-100/77", Actor::Telegram(8), Permission::Allowed),
-            ("me", "telegram:-100/77", Actor::Telegram(7), Permission::Stranger),
-            ("me", "telegram:-100/78", Actor::Telegram(8), Permission::NotLinked),
-            ("me", "telegram:8", Actor::Telegram(8), Permission::NotLinked),
-            ("other", "telegram:-100/77", Actor::Telegram(8), Permission::NotLinked),
-            ("nobody", "telegram:7", Actor::Telegram(7), Permission::NotLinked),
-        ];
-        for (name, place, actor, expected) in table {
-            let place: Place = place.parse().expect("a place");
-            assert_eq!(links.may_press(&account(name), &place, actor), expected, "{name} {place} {actor}");
-        }
-    }
-
-    #[test]
-    fn a_group_that_moved_keeps_its_approvers() {
-        let links = links();
-        links.moved(&"telegram:-100".parse().expect("a place"), &"telegram:-200".parse().expect("a place"));
-        let now: Place = "telegram:-200/77".parse().expect("a place");
-        assert_eq!(links.may_press(&account("me"), &now, Actor::Telegram(8)), Permission::Allowed);
-        assert!(links.is_summary(&now) && links.places(&account("me")).contains(&now));
-    }
-
-    #[test]
-    fn places_are_direct_ones_and_groups() {
-        let links = links();
-        let places: Vec<String> = links.places(&account("me")).iter().map(Place::address).collect();
-        assert_eq!(places, ["telegram:7", "discord:user:9", "telegram:-100/77"]);
-        assert_eq!(links.served_at(&"telegram:7".parse().expect("a place")), [account("me")]);
-        assert_eq!(links.served_at(&"telegram:-100/77".parse().expect("a place")), [account("me")]);
-        assert_eq!(links.served_at(&"telegram:8".parse().expect("a place")), []);
-        assert!(links.is_summary(&"telegram:-100/77".parse().expect("a place")));
-        assert_eq!(links.in_chat(-100), ["telegram:-100/77".parse().expect("a place")]);
-        assert_eq!(links.in_chat(7), ["telegram:7".parse().expect("a place")]);
-    }
-}
+mod tests;

@@ -6,6 +6,7 @@
 
 pub mod assets;
 pub mod form;
+pub mod inbox;
 pub mod shell;
 
 pub use shell::{Notice, Shell, Tone};

@@ -21,9 +21,10 @@ use tokio::sync::Semaphore;
 
 pub use calendar::Calendar;
 pub use reconcile::{Action, reconcile};
-pub use subjects::Subjects;
+pub use subjects::{Subjects, forget, introduce, subject_of};
 pub use tempo::{Outcome, Tempo};
 
+use crate::accounts;
 use crate::board::Health;
 use crate::hub::Hub;
 use calendar::Next;
@@ -32,14 +33,17 @@ use calendar::Next;
 const POLLS_PER_SOURCE: usize = 64;
 /// How many accounts are polled in the first second; the others follow at the same rate.
 const START_RATE: u32 = 200;
+/// How often an account is polled whose person has to sign in again: a host may have refused it by mistake.
+const PARKED_PAUSE: Duration = Duration::from_hours(1);
 
 /// Polls all accounts until the service begins to stop.
 pub async fn run(hub: Arc<Hub>) {
     let gates: BTreeMap<&SourceName, Arc<Semaphore>> =
         hub.sources.keys().map(|name| (name, Arc::new(Semaphore::new(POLLS_PER_SOURCE)))).collect();
     let start = hub.clock.instant();
-    for (position, account) in (0_u32..).zip(hub.links.accounts()) {
-        hub.calendar.add(account, start + Duration::from_secs(1) * position / START_RATE);
+    let accounts = hub.links.accounts().into_iter().filter(|account| !hub.accounts.is_locked(account));
+    for (position, account) in (0_u32..).zip(accounts) {
+        hub.calendar.add(&account, start + Duration::from_secs(1) * position / START_RATE);
     }
     loop {
         let changed = hub.calendar.changed();
@@ -79,12 +83,16 @@ pub async fn run(hub: Arc<Hub>) {
 async fn one(hub: &Arc<Hub>, account: &AccountKey) {
     let Some(source) = hub.sources.get(&account.source) else { return };
     // Taken before the request is sent: what moves after this is not judged by the answer.
-    let as_of = hub.ledger.sequence();
+    let (as_of, began) = (hub.ledger.sequence(), hub.now());
     let polled = tokio::select! {
         () = hub.stop.soft.cancelled() => return,
         polled = source.port.pending(account) => polled,
     };
     hub.board.count("askgate_polls_total");
+    // Unlinked meanwhile: what it says is nobody's any more.
+    if !hub.links.knows(account) {
+        return;
+    }
     let polled = match polled {
         Ok(snapshot) => subjects::check(hub, account, snapshot).await,
         failed => failed,
@@ -95,6 +103,7 @@ async fn one(hub: &Arc<Hub>, account: &AccountKey) {
             if hub.calendar.is_failing(account) {
                 hub.board.clear(&account_part(account));
             }
+            accounts::accepted(hub, account).await;
             let was_down = hub.board.report(&source.part, Health::Fine);
             match apply::apply(hub, account, snapshot, as_of).await {
                 Ok(active) => {
@@ -109,7 +118,15 @@ async fn one(hub: &Arc<Hub>, account: &AccountKey) {
                 }
             }
         }
-        Err(failure) => failed(hub, account, &source.part, &failure),
+        Err(failure) => {
+            let outcome = failed(hub, account, &source.part, &failure);
+            let is_dead = matches!(failure, Failure::Unauthorised { .. } | Failure::OtherSubject);
+            if is_dead && accounts::refused(hub, account, &failure.to_string(), began).await {
+                Outcome::Later(PARKED_PAUSE)
+            } else {
+                outcome
+            }
+        }
     };
     let pace = source.port.pace(account).wait.unwrap_or_default();
     // Counting looks at every account, so it is left out where it does not matter.
@@ -144,6 +161,7 @@ fn failed(hub: &Hub, account: &AccountKey, part: &str, failure: &Failure) -> Out
     }
 }
 
-fn account_part(account: &AccountKey) -> String {
+/// The name of an account on the board.
+pub(crate) fn account_part(account: &AccountKey) -> String {
     format!("account:{account}")
 }

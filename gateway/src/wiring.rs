@@ -4,25 +4,30 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use adapters::channel::Channel;
-use adapters::channels::discord::{DiscordChannel, DiscordOptions};
-use adapters::channels::telegram::{BotToken, TelegramChannel, TelegramOptions};
+use adapters::channels::discord::{DiscordChannel, DiscordOptions, InteractionsOptions};
+use adapters::channels::ntfy::{NtfyChannel, NtfyOptions};
+use adapters::channels::telegram::{BotToken, TelegramChannel, TelegramOptions, WebhookOptions};
 use adapters::clock::SharedClock;
-use adapters::source::Source;
+use adapters::source::{Keeper, Source};
 use adapters::sources::terreno::{self, TerrenoOptions, TerrenoSource};
 use anyhow::Context as _;
 use asks::place::{ChannelKind, Place};
-use config::{Config, Credential, Secret, SignIn, SourceConfig, SourceKind};
+use config::{Config, Credential, DiscordMode, Secret, SignIn, SourceConfig, SourceKind, TelegramMode};
 use rand::rngs::StdRng;
 use rand::{RngCore as _, SeedableRng as _};
 use store::ledger::Ledger;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 use tokio_util::task::TaskTracker;
 
+use crate::accounts::{self, Accounts};
 use crate::announce::Queues;
+use crate::answer::{self, once_more::OnceMore};
 use crate::board::{Board, channel_part, source_part};
 use crate::hub::{Hub, SourceEntry, Stop};
+use crate::link::Linking;
 use crate::links::Links;
 use crate::poll::{Calendar, Subjects};
+use crate::words;
 
 /// What the parts are built with.
 pub struct Tools {
@@ -53,7 +58,7 @@ impl Tools {
 /// Puts the hub together.
 ///
 /// # Errors
-/// If what the ledger remembers of moved places cannot be read.
+/// If what the ledger remembers of moved places and linked accounts cannot be read.
 pub async fn hub(config: &Config, ledger: Arc<dyn Ledger>, tools: &mut Tools, stop: Stop) -> anyhow::Result<Arc<Hub>> {
     let links = Links::from_config(config);
     for (name, to) in ledger.recall_all("moved/").await? {
@@ -68,6 +73,7 @@ pub async fn hub(config: &Config, ledger: Arc<dyn Ledger>, tools: &mut Tools, st
     for kind in channels.keys() {
         board.expect(channel_part(*kind));
     }
+    let accounts = Accounts::new(&config.secrets);
     let mut sources = BTreeMap::new();
     let addresses = Addresses::default();
     for section in &config.sources {
@@ -75,27 +81,36 @@ pub async fn hub(config: &Config, ledger: Arc<dyn Ledger>, tools: &mut Tools, st
         if config.accounts.iter().any(|account| account.key.source == section.name) {
             board.expect(&part);
         }
-        let built = source(config, section, tools, &addresses)?;
-        sources.insert(section.name.clone(), SourceEntry { port: built, config: section.clone(), part });
+        let built = source(config, section, tools, &addresses, Some(accounts.keeper()))?;
+        let entry =
+            SourceEntry { port: built, config: section.clone(), part, look_ups: Semaphore::new(answer::LOOK_UPS) };
+        sources.insert(section.name.clone(), entry);
     }
-    Ok(Arc::new(Hub {
+    let hub = Arc::new(Hub {
         keys: ledger.token_key(),
         ledger,
         sources,
         channels,
         links,
+        accounts,
+        linking: Linking::new(config.discord.as_ref().and_then(|discord| discord.application_id)),
         board,
+        public_url: config.server.public_url.clone().filter(|_| config.web.enabled),
         clock: Arc::clone(&tools.clock),
         queues: Queues::default(),
         calendar: Calendar::new(tools.random.next_u64()),
         in_flight: Mutex::default(),
         vanishing: Mutex::default(),
+        once_more: OnceMore::default(),
+        voting: tokio::sync::Mutex::default(),
         random: Mutex::new(StdRng::from_rng(&mut tools.random)),
         subjects: Subjects::default(),
         tasks: TaskTracker::new(),
         progress: Notify::new(),
         stop,
-    }))
+    });
+    accounts::load(&hub).await?;
+    Ok(hub)
 }
 
 /// The channels that the configuration has a section for.
@@ -111,7 +126,13 @@ pub fn channels(config: &Config, tools: &mut Tools) -> BTreeMap<ChannelKind, Arc
             jitter: StdRng::from_rng(&mut tools.random),
             pace: adapters::channels::telegram::Pace::default(),
             timing: adapters::channels::telegram::Timing::default(),
-            commands: Vec::new(),
+            commands: words::offers(),
+            webhook: match (telegram.mode, &telegram.webhook_secret, &config.server.public_url) {
+                (TelegramMode::Webhook, Some(secret), Some(public_url)) => {
+                    Some(WebhookOptions { public_url: public_url.clone(), secret: secret.expose().to_owned() })
+                }
+                _ => None,
+            },
         });
         channels.insert(ChannelKind::Telegram, Arc::new(channel));
     }
@@ -123,8 +144,25 @@ pub fn channels(config: &Config, tools: &mut Tools) -> BTreeMap<ChannelKind, Arc
             http: tools.http.clone(),
             clock: Arc::clone(&tools.clock),
             rng: StdRng::from_rng(&mut tools.random),
+            commands: words::offers(),
+            interactions: match (discord.mode, discord.public_key, &config.server.public_url) {
+                (DiscordMode::Interactions, Some(public_key), Some(public_url)) => {
+                    Some(InteractionsOptions { public_key, public_url: public_url.clone() })
+                }
+                _ => None,
+            },
         });
         channels.insert(ChannelKind::Discord, Arc::new(channel));
+    }
+    // Without an address that phones reach there is nothing that an action could call; the configuration says so.
+    if let (Some(ntfy), Some(public_url)) = (&config.ntfy, &config.server.public_url) {
+        let channel = NtfyChannel::new(NtfyOptions {
+            url: ntfy.url.clone(),
+            token: ntfy.token.as_ref().map(|token| token.expose().to_owned()),
+            public_url: public_url.clone(),
+            http: tools.http.clone(),
+        });
+        channels.insert(ChannelKind::Ntfy, Arc::new(channel));
     }
     channels
 }
@@ -149,6 +187,7 @@ pub fn source(
     section: &SourceConfig,
     tools: &Tools,
     addresses: &Addresses,
+    keeper: Option<Arc<dyn Keeper>>,
 ) -> anyhow::Result<Arc<dyn Source>> {
     let accounts = config.accounts.iter().filter(|account| account.key.source == section.name);
     match section.kind {
@@ -166,6 +205,7 @@ pub fn source(
                 http: tools.http.clone(),
                 clock: Arc::clone(&tools.clock),
                 address: addresses.of(&section.url),
+                keeper,
                 accounts: accounts.map(|account| (account.key.clone(), credential(&account.credential))).collect(),
             });
             let source = source.with_context(|| format!("the source {} cannot be used", section.name))?;

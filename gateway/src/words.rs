@@ -3,11 +3,21 @@
 //! [`Words`] lists them once; each language is one file that must say all of them. Texts from outside are inserted through
 //! [`quoted`], which keeps a right-to-left insertion from turning the sentence around.
 
+mod answer;
 mod de;
 mod en;
 mod form;
+mod inbox;
+mod link;
+mod offers;
+mod policy;
 
+pub use answer::AnswerWords;
 pub use form::FormWords;
+pub use inbox::InboxWords;
+pub use link::LinkWords;
+pub use offers::{Command, OfferWords, offers};
+pub use policy::PolicyWords;
 
 use asks::life::{Hold, Life, Note, Outcome, Why};
 
@@ -52,7 +62,7 @@ impl Language {
 }
 
 /// The sentences. Short, honest, without blame; what a button says is always repeated as it was shown.
-pub trait Words: FormWords + Sync {
+pub trait Words: AnswerWords + FormWords + InboxWords + LinkWords + OfferWords + PolicyWords + Sync {
     /// Status while the answer is on its way.
     fn sending(&self, label: &str) -> String;
     /// Status while the answer waits, and for what.
@@ -97,6 +107,10 @@ pub trait Words: FormWords + Sync {
     fn not_yours(&self) -> String;
     /// To somebody whose card belongs to an account that is not here any more.
     fn not_linked(&self) -> String;
+    /// Status of a card whose account left this place.
+    fn card_unlinked(&self) -> String;
+    /// To a person whose sign-in at a source has ended: what they are called there, the source, and where to sign in again.
+    fn sign_in_again(&self, account: &str, source: &str, link: Option<&str>) -> String;
     /// To the loser of a race: what was recorded, and by whom where several could press.
     fn already(&self, label: &str, by: Option<&str>) -> String;
     /// To somebody whose tap could not be saved.
@@ -115,6 +129,12 @@ pub trait Words: FormWords + Sync {
     /// The answer to a text that is no command: typed words answer nothing.
     fn only_buttons(&self) -> String;
 
+    /// A reminder of a question that waits, beside its card.
+    fn still_waits(&self) -> String;
+    /// One message about all questions that wait.
+    fn digest(&self, count: usize) -> String;
+    /// In place of what an agent says, where a locked screen must not show it.
+    fn replied(&self) -> String;
     /// In place of an agent's error, where its words are not shown.
     fn error_kept_private(&self) -> String;
     /// In place of the rest of a very long reply.
@@ -155,6 +175,16 @@ fn outcome_line(words: &dyn Words, outcome: &Outcome, shared: bool) -> String {
     }
 }
 
+/// Names from outside as one list: `A`, `A and B`, `A, B and C`.
+pub(crate) fn listed(names: &[String], and: &str) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| quoted(name)).collect();
+    match quoted.split_last() {
+        None => String::new(),
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} {and} {last}", others.join(", ")),
+    }
+}
+
 /// Quotes a text from outside for a sentence of ours, isolated where it runs from right to left.
 #[must_use]
 pub fn quoted(text: &str) -> String {
@@ -179,6 +209,13 @@ mod tests {
     fn right_to_left_insertions_are_isolated_and_others_untouched() {
         assert_eq!(quoted("Team"), "Team");
         assert_eq!(quoted("שלום"), "\u{2068}שלום\u{2069}");
+    }
+
+    #[test]
+    fn names_are_listed_as_people_list_them() {
+        let names: Vec<String> = ["A", "B", "C"].map(str::to_owned).into();
+        let list = |count| listed(&names[..count], "and");
+        assert_eq!([list(0), list(1), list(2), list(3)], ["", "A", "A and B", "A, B and C"]);
     }
 
     #[test]

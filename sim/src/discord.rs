@@ -9,6 +9,7 @@
 //! Facts: <https://discord.com/developers/docs>, API v10.
 
 mod core;
+mod endpoint;
 mod fault;
 mod gateway;
 mod id;
@@ -39,6 +40,7 @@ use self::{
     world::World,
 };
 pub use self::{
+    endpoint::NotVerified,
     fault::{Canned, Fault, Where},
     gateway::{GatewayRules, Greeting},
     id::Id,
@@ -88,6 +90,7 @@ impl Discord {
             .route("/gateway/", get(gateway::serve))
             .fallback(rest::serve)
             .with_state(Arc::clone(&core));
+        tokio::spawn(endpoint::post_all(Arc::clone(&core)));
         let serving = axum::serve(door, app.into_make_service_with_connect_info::<Wire>()).into_future();
         let stop = core.stop.clone();
         tokio::spawn(async move {

@@ -276,7 +276,7 @@ async fn an_upgraded_group_names_its_successor() {
 async fn the_other_methods_answer_and_refuse() {
     let bench = Bench::start().await;
     bench.ok("setMyCommands", json!({"commands": [{"command": "start", "description": "Begin"}]})).await;
-    assert_eq!(bench.telegram.commands().len(), 1);
+    assert_eq!(bench.telegram.commands("").len(), 1);
     for (method, params, words) in [
         ("setMyCommands", json!({"commands": [{"command": "Start", "description": "x"}]}), "BOT_COMMAND_INVALID"),
         (

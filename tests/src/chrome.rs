@@ -19,6 +19,17 @@ pub enum Look {
     Phone,
 }
 
+/// How a browser is set up.
+#[derive(Debug, Clone, Copy)]
+pub struct Wish {
+    /// Its window.
+    pub look: Look,
+    /// Whether pages can load script.
+    pub script: bool,
+    /// Whether the person prefers dark pages.
+    pub dark: bool,
+}
+
 /// One browser with an empty profile. Dropping it ends driver and browser.
 #[derive(Debug)]
 pub struct Browser {
@@ -33,6 +44,15 @@ impl Browser {
     /// # Errors
     /// If there is one and it does not start.
     pub async fn start(look: Look) -> anyhow::Result<Option<Self>> {
+        Self::with(Wish { look, script: true, dark: false }).await
+    }
+
+    /// Starts a browser that is set up so.
+    ///
+    /// # Errors
+    /// As [`Browser::start`].
+    pub async fn with(wish: Wish) -> anyhow::Result<Option<Self>> {
+        let look = wish.look;
         let mut command = Command::new("chromedriver");
         command.arg("--port=0").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
         let Ok(mut driver) = command.spawn() else {
@@ -52,7 +72,10 @@ impl Browser {
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
 
         let profile = tempfile::tempdir()?;
-        let options = json!({"args": arguments(&profile), "mobileEmulation": emulation(look)});
+        let mut args = arguments(&profile);
+        // The numbers are Blink's own: 0 is dark, 1 is light.
+        args.push(format!("--blink-settings=preferredColorScheme={}", u8::from(!wish.dark)));
+        let options = json!({"args": args, "mobileEmulation": emulation(look)});
         let options = without_nulls(options);
         let capabilities = [("browserName".to_owned(), json!("chrome")), ("goog:chromeOptions".to_owned(), options)];
         let client = ClientBuilder::native()
@@ -62,7 +85,24 @@ impl Browser {
         if let Look::Desk = look {
             client.set_window_size(1280, 900).await?;
         }
-        Ok(Some(Self { client, _driver: driver, profile }))
+        let browser = Self { client, _driver: driver, profile };
+        if !wish.script {
+            // A browser whose script is switched off cannot be driven; one that loads none behaves the same, because our pages
+            // have no script within.
+            browser.devtools(&port, "Network.enable", &json!({})).await?;
+            browser.devtools(&port, "Network.setBlockedURLs", &json!({"urls": ["*.js"]})).await?;
+        }
+        Ok(Some(browser))
+    }
+
+    /// Tells the browser something that WebDriver has no words for.
+    async fn devtools(&self, port: &str, command: &str, parameters: &Value) -> anyhow::Result<()> {
+        let session = self.client.session_id().await?.context("the browser has no session")?;
+        let url = format!("http://127.0.0.1:{port}/session/{session}/goog/cdp/execute");
+        let body = json!({"cmd": command, "params": parameters});
+        let status = adapters::http::client()?.post(url).json(&body).send().await?.status();
+        anyhow::ensure!(status.is_success(), "the browser answered {command} with {status}");
+        Ok(())
     }
 
     /// Opens an address.
@@ -78,19 +118,47 @@ impl Browser {
     /// # Errors
     /// If it does not come in time; the error names it.
     pub async fn click(&self, css: &str) -> anyhow::Result<()> {
+        let mut last = None;
         let clicking = async {
             loop {
-                if let Ok(element) = self.client.find(Locator::Css(css)).await
-                    && element.click().await.is_ok()
-                {
-                    return;
+                let clicked = match self.client.find(Locator::Css(css)).await {
+                    Ok(element) => element.click().await,
+                    Err(error) => Err(error),
+                };
+                match clicked {
+                    Ok(()) => return,
+                    Err(error) => last = Some(error),
                 }
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(20), clicking)
-            .await
-            .with_context(|| format!("nothing to click at {css}"))
+        let clicked = tokio::time::timeout(Duration::from_secs(20), clicking).await.is_ok();
+        anyhow::ensure!(clicked, "nothing to click at {css}: {last:?}");
+        Ok(())
+    }
+
+    /// Types into the first element that matches, as keys do.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub async fn type_in(&self, css: &str, text: &str) -> anyhow::Result<()> {
+        Ok(self.client.find(Locator::Css(css)).await?.send_keys(text).await?)
+    }
+
+    /// The text that the first element that matches shows.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub async fn text(&self, css: &str) -> anyhow::Result<String> {
+        Ok(self.client.find(Locator::Css(css)).await?.text().await?)
+    }
+
+    /// Whether there is an element that matches.
+    ///
+    /// # Errors
+    /// If the browser does not answer.
+    pub async fn has(&self, css: &str) -> anyhow::Result<bool> {
+        Ok(!self.client.find_all(Locator::Css(css)).await?.is_empty())
     }
 
     /// Waits until a script gives `true`.

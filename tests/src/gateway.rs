@@ -66,6 +66,12 @@ impl Gateway {
         format!("{}{path}", self.url)
     }
 
+    /// The process's id, while it runs.
+    #[must_use]
+    pub fn id(&self) -> Option<u32> {
+        self.child.id()
+    }
+
     /// Everything it has printed.
     #[must_use]
     pub fn log(&self) -> String {

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use sim::clock::{Clock, SystemClock};
 use sim::discord::{self, Discord, Limits};
+use sim::ntfy::{self, Ntfy};
 use sim::telegram::{Settings, Telegram};
 use sim::terreno::{self, Terreno};
 use tempfile::TempDir;
@@ -34,6 +35,8 @@ pub struct Setup {
     pub telegram: bool,
     /// Whether there is a Discord bot.
     pub discord: bool,
+    /// Whether the platforms post what people do, instead of being asked for it. `ASKGATE_TESTS_HOOKS=1` makes it so everywhere.
+    pub hooks: bool,
     /// The person's places; by default the private chats on the channels that are there.
     pub deliver: Option<Vec<String>>,
     /// The hand-off address.
@@ -55,6 +58,7 @@ impl Default for Setup {
         Self {
             telegram: true,
             discord: true,
+            hooks: std::env::var_os("ASKGATE_TESTS_HOOKS").is_some(),
             deliver: None,
             handoff_url: Some("https://app.example.com/ai?history={historyId}&ask={toolCallId}".to_owned()),
             server: String::new(),
@@ -104,6 +108,8 @@ pub struct World {
     pub discord: Discord,
     /// The simulated host.
     pub terreno: Terreno,
+    /// The simulated ntfy server, and the phones that subscribe to it.
+    pub ntfy: Ntfy,
     /// The gateway's port; free when the world was made.
     pub port: u16,
     /// What stands between the gateway and everything else, in a world that was started with it.
@@ -150,6 +156,7 @@ impl World {
             telegram_url: format!("http://{telegram_address}"),
             discord,
             terreno,
+            ntfy: Ntfy::start(TcpListener::bind(any).await?, ntfy::Options::default())?,
             port,
             proxies: None,
             folder: tempfile::tempdir()?,
@@ -219,6 +226,15 @@ impl World {
             telegram.into_iter().chain(discord).collect()
         });
         let _ = writeln!(toml, "[server]\nlisten = \"127.0.0.1:{}\"\n{}\n", self.port, setup.server);
+        let mut modes = ("", String::new());
+        if setup.hooks {
+            let key = self.discord.public_key();
+            modes.0 = "mode = \"webhook\"\nwebhook_secret = \"hook_secret-of-the-tests\"\n";
+            modes.1 = format!("mode = \"interactions\"\npublic_key = \"{key}\"\n");
+            if !setup.server.contains("public_url") {
+                let _ = writeln!(toml, "public_url = \"http://127.0.0.1:{}\"\n", self.port);
+            }
+        }
         let _ = writeln!(toml, "[store]\npath = \"ledger\"\n");
         let _ = writeln!(toml, "[[sources]]\nname = \"app\"\nkind = \"terreno\"\nurl = \"{terreno_url}\"");
         if let Some(url) = &setup.handoff_url {
@@ -229,10 +245,19 @@ impl World {
         }
         let _ = writeln!(toml, "{}\n", setup.source);
         if setup.telegram {
-            let _ = writeln!(toml, "[telegram]\ntoken = \"{}\"\napi_url = \"{telegram_url}\"\n", self.telegram.token());
+            let _ = writeln!(
+                toml,
+                "[telegram]\ntoken = \"{}\"\napi_url = \"{telegram_url}\"\n{}",
+                self.telegram.token(),
+                modes.0
+            );
         }
         if setup.discord {
-            let _ = writeln!(toml, "[discord]\ntoken = \"discord.token-of-the-tests\"\napi_url = \"{discord_url}\"\n");
+            let _ = writeln!(
+                toml,
+                "[discord]\ntoken = \"discord.token-of-the-tests\"\napi_url = \"{discord_url}\"\n{}",
+                modes.1
+            );
         }
         let _ = writeln!(toml, "[[accounts]]\nname = \"me\"\nsource = \"app\"");
         if !setup.account.contains("token") {
@@ -261,6 +286,10 @@ impl World {
     pub async fn gateway(&self, setup: &Setup) -> anyhow::Result<Gateway> {
         let gateway = self.gateway_unready(setup)?;
         gateway.wait_ready(Duration::from_secs(15)).await?;
+        if setup.hooks && setup.discord {
+            // What the operator does on the application's page.
+            self.discord.set_endpoint(&gateway.url("/discord/interactions")).await?;
+        }
         Ok(gateway)
     }
 

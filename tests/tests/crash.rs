@@ -1,13 +1,13 @@
 //! `kill -9` in the middle of everything: nothing lost, nothing doubled, no card left behind.
 //!
-//! Bounded here; the long runs are
-//! `ASKGATE_CRASH_ROUNDS=20 ASKGATE_CRASH_KILLS=1000 cargo test -p tests --test crash -- --nocapture --test-threads 1`.
+//! Bounded here; the long runs are `benches/breaking.rs`. `ASKGATE_CRASH_ROUNDS`, `ASKGATE_CRASH_KILLS` and `ASKGATE_CRASH_SEED` repeat
+//! one part of them with its logs.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use tests::Channel;
-use tests::crash::{peers, percentile, random};
+use tests::crash::{keep, peers, percentile, random};
 
 /// How many kills one world sees, at most.
 const KILLS_PER_WORLD: usize = 8;
@@ -74,13 +74,6 @@ fn distribution(mut times: Vec<Duration>) -> String {
     times.sort();
     let at = |percent| percentile(&times, percent);
     format!("p50 {:.1} s, p90 {:.1} s, p99 {:.1} s, max {:.1} s", at(50), at(90), at(99), at(100))
-}
-
-/// Keeps a log for whoever looks for the reason.
-fn keep(log: &str) -> anyhow::Result<String> {
-    let (_, path) = tempfile::Builder::new().prefix("askgate-crash-").suffix(".log").tempfile()?.keep()?;
-    std::fs::write(&path, log)?;
-    Ok(path.display().to_string())
 }
 
 #[expect(clippy::disallowed_methods, reason = "a long run is asked for by the environment")]

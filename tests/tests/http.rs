@@ -171,3 +171,60 @@ async fn the_path_of_the_public_url_prefixes_every_route() -> anyhow::Result<()>
     assert_eq!(get(&gateway, "/gate/healthz", None).await?.status, StatusCode::NOT_FOUND);
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_operator_has_a_socket_of_their_own_where_one_is_set() -> anyhow::Result<()> {
+    let world = World::start().await?;
+    // Its port is free when the world was made; the other world's gateway is never started.
+    let other = World::start().await?.port;
+    let server = format!("admin_token = \"{ADMIN}\"\nadmin_listen = \"127.0.0.1:{other}\"");
+    let gateway = world.gateway(&Setup { server, ..Setup::default() }).await?;
+    let client = adapters::http::client()?;
+    for (path, here, there) in [
+        ("/healthz", 200, 200),
+        ("/readyz", 200, 200),
+        ("/metrics", 404, 200),
+        ("/v1/asks", 404, 200),
+        ("/sw.js", 200, 404),
+    ] {
+        assert_eq!(get(&gateway, path, Some(ADMIN)).await?.status.as_u16(), here, "{path} at listen");
+        let url = format!("http://127.0.0.1:{other}{path}");
+        let answer = client.get(url).bearer_auth(ADMIN).timeout(SOON).send().await?;
+        assert_eq!(answer.status().as_u16(), there, "{path} at admin_listen");
+    }
+    Ok(())
+}
+
+/// The document names every route of `/v1`, and what the routes answer has the shape that it says.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_openapi_document_is_true() -> anyhow::Result<()> {
+    let world = World::start().await?;
+    let setup = Setup { server: "admin_token = \"operator\"".to_owned(), ..Setup::telegram() };
+    let gateway = world.gateway(&setup).await?;
+    let client = adapters::http::client()?;
+    let get = async |path: &str| {
+        let response = client.get(gateway.url(path)).bearer_auth("operator").send().await?;
+        Ok::<_, anyhow::Error>((response.status().as_u16(), response.json::<serde_json::Value>().await?))
+    };
+    let (status, document) = get("/v1/openapi.json").await?;
+    assert_eq!(status, 200);
+    let refused = client.get(gateway.url("/v1/openapi.json")).send().await?;
+    assert_eq!(refused.status().as_u16(), 401);
+    for (path, schema) in [("/v1/asks?all=true", "Asks"), ("/v1/accounts", "Accounts")] {
+        let (status, body) = get(path).await?;
+        let mut schema = serde_json::json!({"$ref": format!("#/components/schemas/{schema}")});
+        schema["components"] = document["components"].clone();
+        assert!(status == 200 && jsonschema::validator_for(&schema)?.is_valid(&body), "{path}: {body}");
+    }
+    let paths = document["paths"].as_object().cloned().unwrap_or_default();
+    assert_eq!(paths.len(), 6, "{paths:?}");
+    for (path, operations) in &paths {
+        for method in operations.as_object().into_iter().flatten().map(|(method, _)| method.to_uppercase()) {
+            let path = path.replace("{id}", "nobody");
+            let request = client.request(method.parse()?, gateway.url(&path)).bearer_auth("operator");
+            let status = request.header("content-type", "application/json").body("{}").send().await?.status().as_u16();
+            assert!(status < 500 && status != 405, "{method} {path}: {status}");
+        }
+    }
+    Ok(())
+}

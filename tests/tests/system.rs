@@ -30,12 +30,22 @@ mod delivery;
 mod discord;
 #[path = "system/elsewhere.rs"]
 mod elsewhere;
+#[path = "system/hooks.rs"]
+mod hooks;
+#[path = "system/linked.rs"]
+mod linked;
 #[path = "system/main_job.rs"]
 mod main_job;
+#[path = "system/network.rs"]
+mod network;
+#[path = "system/ntfy.rs"]
+mod ntfy;
 #[path = "system/outcomes.rs"]
 mod outcomes;
 #[path = "system/people.rs"]
 mod people;
+#[path = "system/policies.rs"]
+mod policies;
 #[path = "system/restart.rs"]
 mod restart;
 #[path = "system/stubborn.rs"]

@@ -5,6 +5,7 @@
 //! body, and no address of an interaction, which holds its token.
 
 mod acks;
+mod begun;
 mod breaker;
 mod failure;
 #[cfg(feature = "fuzzing")]
@@ -14,7 +15,9 @@ mod jitter;
 mod limits;
 mod listen;
 mod markup;
+mod offers;
 mod pace;
+mod posted;
 mod render;
 mod rest;
 mod route;
@@ -42,13 +45,16 @@ use self::failure::{Refusal, Trouble, failure};
 use self::jitter::Jitter;
 use self::limits::{CALL, LABEL};
 use self::listen::{Counts, Listener};
+use self::posted::{Post, Proof, Watch};
 use self::render::Piece;
 use self::rest::{Call, HttpRest, Rest};
 use self::route::Route;
 use self::sends::{Repeat, Sends, nonce};
-use crate::channel::{Capabilities, CardView, Channel, Desk, Failure, SendKey};
+use crate::channel::{Capabilities, CardView, Channel, Desk, Failure, Headers, Inbound, Offer, Outbound, SendKey};
 use crate::clock::SharedClock;
 
+/// Three of the gateway's longest rounds: connecting, HELLO and a new session after a back-off take 28 s at most.
+const PATIENCE: Duration = Duration::from_secs(90);
 /// Channels of direct messages kept in memory; the desk remembers all of them.
 const MOST_DMS: usize = 50_000;
 
@@ -66,6 +72,27 @@ pub struct DiscordOptions {
     pub clock: SharedClock,
     /// Randomness for back-off.
     pub rng: StdRng,
+    /// The slash commands the app offers; set when listening begins, where they are others. None leaves them alone.
+    pub commands: Vec<Offer>,
+    /// How Discord posts interactions; `None` hears them from its gateway.
+    pub interactions: Option<InteractionsOptions>,
+}
+
+/// How Discord posts interactions.
+#[derive(Debug, Clone)]
+pub struct InteractionsOptions {
+    /// The application's public key.
+    pub public_key: [u8; 32],
+    /// Under which address the outside reaches the gateway.
+    pub public_url: Url,
+}
+
+/// What is known of interactions that are posted.
+#[derive(Debug)]
+struct Posted {
+    proof: Proof,
+    /// Where they are to be posted.
+    url: String,
 }
 
 /// Discord as a [`Channel`].
@@ -81,6 +108,8 @@ pub struct DiscordChannel {
     /// Where channels of direct messages are remembered, once something listens.
     desk: OnceLock<Arc<dyn Desk>>,
     counts: Arc<Counts>,
+    commands: Vec<Offer>,
+    posted: Option<Posted>,
 }
 
 /// The longest label a button shows, in code points.
@@ -104,7 +133,7 @@ impl DiscordChannel {
     /// A channel that is not connected yet.
     #[must_use]
     pub fn new(options: DiscordOptions) -> Self {
-        let DiscordOptions { token, application_id, api_url, http, clock, mut rng } = options;
+        let DiscordOptions { token, application_id, api_url, http, clock, mut rng, commands, interactions } = options;
         let jitter = Jitter::new(StdRng::seed_from_u64(rng.next_u64()));
         let rest: Arc<dyn Rest> = Arc::new(HttpRest::new(http, api_url, &token, clock.clone(), jitter));
         Self {
@@ -118,6 +147,11 @@ impl DiscordChannel {
             dms: Mutex::default(),
             desk: OnceLock::new(),
             counts: Arc::default(),
+            commands,
+            posted: interactions.map(|given| Posted {
+                proof: Proof::new(&given.public_key),
+                url: format!("{}/discord/interactions", given.public_url.as_str().trim_end_matches('/')),
+            }),
         }
     }
 
@@ -253,6 +287,27 @@ impl DiscordChannel {
         dms.insert(user, channel);
     }
 
+    async fn hear(&self, desk: Arc<dyn Desk>, stop: CancellationToken) -> Result<(), Failure> {
+        if let Some(Posted { proof, url }) = &self.posted {
+            let (rest, clock) = (self.rest.as_ref(), self.clock.clone());
+            return Watch { rest, proof, url, desk, clock, stop }.run().await;
+        }
+        let seed = lock(&self.rng).next_u64();
+        let listener = Listener {
+            rest: self.rest.clone(),
+            acks: self.acks.clone(),
+            desk,
+            clock: self.clock.clone(),
+            jitter: Jitter::new(StdRng::seed_from_u64(seed)),
+            token: self.token.clone(),
+            application: self.application_id,
+            counts: self.counts.clone(),
+            tasks: TaskTracker::new(),
+            stop,
+        };
+        listener.run().await
+    }
+
     fn deadline(&self) -> Instant {
         self.clock.instant() + CALL
     }
@@ -265,7 +320,7 @@ impl Channel for DiscordChannel {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { label_limit: LABEL, shows_content: true }
+        Capabilities { label_limit: LABEL, sends_once: true, shows_content: true }
     }
 
     async fn turn(&self, place: &Place) -> Result<(), Duration> {
@@ -332,20 +387,20 @@ impl Channel for DiscordChannel {
 
     async fn listen(self: Arc<Self>, desk: Arc<dyn Desk>, stop: CancellationToken) -> Result<(), Failure> {
         let _ = self.desk.set(desk.clone());
-        let seed = lock(&self.rng).next_u64();
-        let listener = Listener {
-            rest: self.rest.clone(),
-            acks: self.acks.clone(),
-            desk,
-            clock: self.clock.clone(),
-            jitter: Jitter::new(StdRng::seed_from_u64(seed)),
-            token: self.token.clone(),
-            application: self.application_id,
-            counts: self.counts.clone(),
-            tasks: TaskTracker::new(),
-            stop,
-        };
-        listener.run().await
+        let listening = self.hear(desk, stop);
+        tokio::pin!(listening);
+        // Beside listening, not before it: what the app offers must not delay what is heard.
+        let offering =
+            offers::register(self.rest.clone(), self.clock.clone(), self.application_id, self.commands.as_slice());
+        tokio::select! {
+            heard = &mut listening => return heard,
+            () = offering => {}
+        }
+        listening.await
+    }
+
+    fn patience(&self) -> Option<Duration> {
+        self.posted.is_none().then_some(PATIENCE)
     }
 
     async fn examine(&self) -> Result<String, Failure> {
@@ -353,6 +408,12 @@ impl Channel for DiscordChannel {
         let me = self.call(Route::Me, None, deadline).await.map_err(failure)?;
         let name = me.get("username").and_then(Value::as_str).unwrap_or("a bot without a name");
         let name = asks::text::quote(name);
+        if let Some(Posted { proof, url }) = &self.posted {
+            let application = self.call(Route::Application, None, deadline).await.map_err(failure)?;
+            if let Some(why) = posted::amiss(&application, proof, url) {
+                return Err(Failure::Refused { why });
+            }
+        }
         if let Some(configured) = self.application_id {
             let application = self.call(Route::Application, None, deadline).await.map_err(failure)?;
             if let Some(id) = snowflake(application.get("id")).filter(|id| *id != configured) {
@@ -364,6 +425,26 @@ impl Channel for DiscordChannel {
             Some(id) => format!("{name} (id {id})"),
             None => name,
         })
+    }
+
+    fn is_called(&self) -> bool {
+        self.posted.is_some()
+    }
+
+    fn admit(&self, headers: &Headers) -> Result<(), Outbound> {
+        if self.posted.is_none() {
+            return Err(Outbound::status(404));
+        }
+        if Proof::admits(headers, self.clock.unix_millis()) { Ok(()) } else { Err(Outbound::status(401)) }
+    }
+
+    async fn receive(self: Arc<Self>, request: Inbound) -> Outbound {
+        let Some(Posted { proof, .. }) = &self.posted else { return Outbound::status(404) };
+        if let Err(refused) = self.admit(&request.headers) {
+            return refused;
+        }
+        let desk = self.desk.get().cloned();
+        Post { proof, acks: &self.acks, desk, counts: &self.counts }.take(&request).await
     }
 }
 

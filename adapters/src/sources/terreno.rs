@@ -9,6 +9,7 @@
 //! | `sign_in` | the routes that give out tokens, and their shared budget |
 //! | `session` | one account's token: renewed early, renewed once, never somebody else's |
 //! | `mapping` | what was read, as the port's types |
+//! | `linked` | people who linked themselves: their sign-in, and what is kept of it |
 
 use std::collections::HashMap;
 use std::fmt;
@@ -23,12 +24,13 @@ use reqwest::Method;
 use url::Url;
 
 use crate::clock::SharedClock;
-use crate::source::{Answer, Conversation, Failure, Pace, Repost, Snapshot, Source, Verdict};
+use crate::source::{self, Answer, Conversation, Failure, Keeper, Pace, Repost, Signed, Snapshot, Source, Verdict};
 
 mod credential;
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;
 mod jwt;
+mod linked;
 mod mapping;
 mod pace;
 mod session;
@@ -40,6 +42,7 @@ pub use credential::{Credential, Secret};
 pub use sign_in::{Address, Auth};
 pub use transport::Unusable;
 
+use linked::Session;
 use session::{Account, Renewal};
 use sign_in::Door;
 use transport::{Call, Reply, Transport, Trouble};
@@ -71,6 +74,8 @@ pub struct TerrenoOptions {
     pub address: Arc<Address>,
     /// The accounts known at the start.
     pub accounts: Vec<(AccountKey, Credential)>,
+    /// Who keeps what was renewed for accounts that are added later.
+    pub keeper: Option<Arc<dyn Keeper>>,
 }
 
 /// All accounts at one Terreno host.
@@ -79,6 +84,7 @@ pub struct TerrenoSource {
     surface: Surface,
     turn_timeout: Duration,
     accounts: RwLock<HashMap<AccountKey, Arc<Account>>>,
+    keeper: Option<Arc<dyn Keeper>>,
 }
 
 /// Why a call brought no reply.
@@ -101,6 +107,7 @@ impl TerrenoSource {
             surface: options.surface,
             turn_timeout: options.turn_timeout,
             accounts: RwLock::default(),
+            keeper: options.keeper,
         };
         for (key, credential) in options.accounts {
             source.add(key, credential);
@@ -110,7 +117,11 @@ impl TerrenoSource {
 
     /// Adds an account, or replaces its credential and forgets its session.
     pub fn add(&self, key: AccountKey, credential: Credential) {
-        let account = Arc::new(Account::new(credential, self.door.now()));
+        self.put(key, Account::new(credential, self.door.now()));
+    }
+
+    fn put(&self, key: AccountKey, account: Account) {
+        let account = Arc::new(account);
         self.accounts.write().unwrap_or_else(PoisonError::into_inner).insert(key, account);
     }
 
@@ -259,5 +270,24 @@ impl Source for TerrenoSource {
             found.push_str("; the list has entries that cannot be read, update askgate or look at the host's version");
         }
         Ok(found)
+    }
+
+    async fn sign_in(&self, email: &str, password: &source::Secret) -> Result<Signed, Failure> {
+        linked::sign_in(&self.door, email, password).await
+    }
+
+    async fn adopt(&self, token: &source::Secret, refresh: Option<&source::Secret>) -> Result<Signed, Failure> {
+        linked::adopt(&self.door, token, refresh).await
+    }
+
+    fn add_account(&self, account: &AccountKey, credential: &source::Secret) -> Result<(), Failure> {
+        let session = Session::read(credential)?;
+        let renewed = linked::renewals(account, self.keeper.clone());
+        self.put(account.clone(), Account::linked(&session, renewed, self.door.now()));
+        Ok(())
+    }
+
+    fn remove_account(&self, account: &AccountKey) {
+        self.remove(account);
     }
 }

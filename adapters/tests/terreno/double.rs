@@ -159,6 +159,7 @@ pub(crate) fn options(url: &Url, clock: &Arc<Hand>, credential: Credential) -> T
         http: adapters::http::client().unwrap(),
         clock: Arc::<Hand>::clone(clock),
         address: Arc::new(Address::default()),
+        keeper: None,
         accounts: vec![(me(), credential)],
     }
 }

@@ -5,6 +5,8 @@ mod calls;
 #[cfg(test)]
 mod double;
 #[cfg(test)]
+mod linked;
+#[cfg(test)]
 mod session;
 #[cfg(test)]
 mod wreck;

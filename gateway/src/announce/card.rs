@@ -1,30 +1,92 @@
 //! A card as it should stand at one place now, and whether an ask's cards have all come to their end.
 
 use adapters::channel::{CardView, Channel};
+use asks::ids::ButtonId;
+use asks::life::{Life, Outcome};
+use config::LockScreen;
 use sha2::{Digest as _, Sha256};
 use store::ledger::LedgerError;
-use store::record::{AskRecord, Delivery};
+use store::record::{AskRecord, Delivery, Purpose};
 
-use super::step::{Step, step};
+use super::step::{Step, step, step_unlinked};
+use crate::answer::policy;
 use crate::hub::Hub;
+use crate::quiet;
 use crate::show::view::{Setting, view};
 
 /// What the card says there, now.
 pub(super) fn rendering(hub: &Hub, record: &AskRecord, delivery: &Delivery, channel: &dyn Channel) -> CardView {
+    let card = linked(hub, record, delivery, channel);
+    if hub.links.shows(&record.account, &delivery.place) {
+        return card;
+    }
+    // How it went on is not for whoever reads there now.
+    CardView {
+        content: None,
+        legend: Vec::new(),
+        buttons: Vec::new(),
+        link: None,
+        status: Some(hub.words(&record.account).card_unlinked()),
+        ..card
+    }
+}
+
+/// What a delivery needs next, at a place that may not be linked any more.
+pub(super) fn next_step(hub: &Hub, record: &AskRecord, delivery: &Delivery, digest: u64) -> Step {
+    if hub.links.shows(&record.account, &delivery.place) {
+        let channel = hub.channels.get(&delivery.place.channel());
+        let sends_once = channel.is_some_and(|channel| channel.capabilities().sends_once);
+        step(record, delivery, digest, hub.now(), sends_once)
+    } else {
+        step_unlinked(delivery, digest)
+    }
+}
+
+fn linked(hub: &Hub, record: &AskRecord, delivery: &Delivery, channel: &dyn Channel) -> CardView {
     let served = hub.links.served_at(&delivery.place);
     let several = served.len() > 1;
+    let called = hub.links.called(&record.account);
     let handoff = hub.source(&record.key).and_then(|source| source.config.handoff_url.as_ref());
+    let phone = hub.links.phone(&record.account);
+    let on_phone = quiet::is_notification(&delivery.place);
     let setting = Setting {
         delivery: delivery.id,
         shared: hub.links.is_shared(&delivery.place),
-        summary: hub.links.is_summary(&delivery.place),
+        summary: hub.links.is_summary(&delivery.place) || (on_phone && phone.lock_screen != LockScreen::Full),
+        hidden: on_phone && phone.lock_screen == LockScreen::Hidden,
         short: !channel.capabilities().shows_content,
-        quiet: false,
-        origin: several.then(|| (record.account.name.as_str(), record.account.source.as_str())),
+        quiet: phone.quiet_hours.is_some_and(|hours| hours.is_quiet(hub.now())),
+        origin: several.then(|| (called.as_str(), record.account.source.as_str())),
         handoff: handoff.map(|url| url.fill(&record.key.conversation, &record.key.ask)),
+        answer_page: answer_page(hub, record, delivery),
         label_limit: channel.capabilities().label_limit,
+        asked: hub.once_more.button(delivery.id, hub.clock.instant()),
+        tallies: policy::tallies(&hub.links, record, &delivery.place),
+        voters: voters(hub, record, delivery),
     };
     view(record, &setting, &hub.keys, hub.words(&record.account))
+}
+
+/// Our own page that answers the ask, for the one person who reads at a direct place.
+fn answer_page(hub: &Hub, record: &AskRecord, delivery: &Delivery) -> Option<String> {
+    if !delivery.place.is_direct() {
+        return None;
+    }
+    let token = hub.keys.token_for(Purpose::Page, &record.key, delivery.id, &ButtonId::new(""));
+    hub.page(&format!("a/{}", token.expose()))
+}
+
+/// Who gave the votes that made the answer, where several read.
+fn voters(hub: &Hub, record: &AskRecord, delivery: &Delivery) -> Vec<String> {
+    match record.life.claim() {
+        // Another answer stands than the one they voted for.
+        Some(_) if matches!(record.life, Life::Settled { outcome: Outcome::Elsewhere { .. } }) => Vec::new(),
+        Some(claim) if hub.links.is_shared(&delivery.place) && !claim.place.is_direct() => {
+            let voted = record.votes.iter().filter(|vote| vote.button == claim.button);
+            voted.map(policy::name).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// A digest of everything a message says, buttons included. It is kept in the ledger, so every build must make the same.
@@ -71,7 +133,7 @@ pub(super) async fn finish_if_over(hub: &Hub, record: &AskRecord) -> Result<(), 
     for delivery in hub.ledger.deliveries(&record.key).await? {
         if let Some(channel) = hub.channels.get(&delivery.place.channel()) {
             let digest = digest(&rendering(hub, record, &delivery, channel.as_ref()));
-            if step(record, &delivery, digest, hub.now()) != Step::Nothing {
+            if next_step(hub, record, &delivery, digest) != Step::Nothing {
                 return Ok(());
             }
         }

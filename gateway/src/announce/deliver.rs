@@ -12,9 +12,9 @@ use asks::place::{MessageRef, Place};
 use store::ledger::LedgerError;
 use store::record::{AskRecord, Delivery, DeliveryId, DeliveryState};
 
-use super::card::{digest, finish_if_over, rendering};
+use super::card::{digest, finish_if_over, next_step, rendering};
 use super::queue::{Item, New, Next};
-use super::step::{Step, step};
+use super::step::Step;
 use crate::hub::Hub;
 
 /// How long to wait before a send whose fate is unknown is repeated once.
@@ -209,13 +209,17 @@ impl Worker {
         };
         let card = rendering(&self.hub, &record, &delivery, channel.as_ref());
         let digest = digest(&card);
-        let flow = match step(&record, &delivery, digest, self.hub.now()) {
+        let flow = match next_step(&self.hub, &record, &delivery, digest) {
             Step::Nothing => {
                 if delivery.refused.is_none() {
                     self.hub.board.delivered(&record.key, &self.place);
                 }
                 finish_if_over(&self.hub, &record).await?;
                 Flow::Done
+            }
+            Step::Withhold => {
+                self.save(Delivery { state: DeliveryState::Dropped, ..delivery }).await?;
+                Flow::More
             }
             Step::Drop | Step::GiveUp if record.life.is_over() => {
                 self.save(Delivery { state: DeliveryState::Dropped, ..delivery }).await?;
@@ -265,7 +269,9 @@ impl Worker {
             Ok(message) => {
                 self.hub.board.count("askgate_cards_shown_total");
                 self.adopt_earlier(&mut delivery, &message).await?;
-                delivery.state = DeliveryState::Shown { message, rendered: digest };
+                // A platform that shows repeated sends once answers with the message of the first, which says what was true then.
+                let rendered = if attempt > 1 && channel.capabilities().sends_once { !digest } else { digest };
+                delivery.state = DeliveryState::Shown { message, rendered };
                 self.save(delivery).await?;
                 faults::point("announce.shown-saved");
                 return Ok(Flow::More);

@@ -10,6 +10,8 @@ const REPLACE_AFTER_MS: UnixMillis = 60 * 60 * 1000;
 const RETRY_REFUSED_MS: UnixMillis = 24 * 60 * 60 * 1000;
 /// How often a card may be sent when nobody knows whether an earlier send arrived.
 const MAX_SENDS: u32 = 2;
+/// The same where a repeated send stays one message. Not without end: a platform remembers its keys for some minutes only.
+const MAX_SENDS_ONCE: u32 = 8;
 
 /// What to do for one delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +31,8 @@ pub(super) enum Step {
     ReviseCopy(MessageRef),
     /// Never send it: the ask was over before the card was shown.
     Drop,
+    /// Do not send it: its account is not linked to this place any more. Should it be linked again, it is sent then.
+    Withhold,
     /// Give it up: it was sent as often as is safe, and nobody knows whether it arrived.
     GiveUp,
 }
@@ -38,12 +42,15 @@ pub(super) enum Step {
 /// It looks at where things stand and never at how they came there. So a restart, a lost reply and a burst of changes all
 /// end in the same place, and of several changes only the latest is sent.
 #[must_use]
-pub(super) fn step(record: &AskRecord, delivery: &Delivery, digest: u64, now: UnixMillis) -> Step {
+pub(super) fn step(record: &AskRecord, delivery: &Delivery, digest: u64, now: UnixMillis, sends_once: bool) -> Step {
     let open = record.life.is_open();
+    let over = record.life.is_over();
+    let most = if sends_once { MAX_SENDS_ONCE } else { MAX_SENDS };
     match &delivery.state {
         DeliveryState::Planned | DeliveryState::Dropped if open => Step::Present { attempt: 1, replaces: false },
         DeliveryState::Planned if record.life.is_over() => Step::Drop,
-        DeliveryState::Sending { attempt } if open && *attempt < MAX_SENDS => {
+        // Where that is one message, it is also how to learn which message may be there with buttons that do nothing any more.
+        DeliveryState::Sending { attempt } if (open || (over && sends_once)) && *attempt < most => {
             Step::Present { attempt: attempt + 1, replaces: false }
         }
         DeliveryState::Sending { .. } if matches!(record.life, Life::Claimed { .. } | Life::Unclear { .. }) => {
@@ -67,6 +74,19 @@ pub(super) fn step(record: &AskRecord, delivery: &Delivery, digest: u64, now: Un
         | DeliveryState::Missing
         | DeliveryState::Unconfirmed
         | DeliveryState::Parked { .. } => Step::Nothing,
+    }
+}
+
+/// The same at a place that its account is not linked to any more: what is shown there says so, and nothing new is sent.
+#[must_use]
+pub(super) fn step_unlinked(delivery: &Delivery, digest: u64) -> Step {
+    match &delivery.state {
+        DeliveryState::Planned | DeliveryState::Sending { .. } => Step::Withhold,
+        DeliveryState::Shown { rendered, .. } if *rendered != digest => Step::Revise,
+        DeliveryState::Shown { .. } => delivery.copies.first().cloned().map_or(Step::Nothing, Step::ReviseCopy),
+        DeliveryState::Missing | DeliveryState::Parked { .. } | DeliveryState::Unconfirmed | DeliveryState::Dropped => {
+            Step::Nothing
+        }
     }
 }
 
@@ -154,8 +174,37 @@ mod tests {
         ];
         for (life, state, expected) in table {
             let name = format!("{} and {state:?}", life.name());
-            assert_eq!(step(&record(life), &delivery(state), 5, 10), expected, "{name}");
+            assert_eq!(step(&record(life), &delivery(state), 5, 10, false), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn where_it_is_not_linked_nothing_new_is_sent() {
+        let message = MessageRef { chat: "7".into(), id: "1".into() };
+        let shown = |rendered| DeliveryState::Shown { message: message.clone(), rendered };
+        let table = [
+            (DeliveryState::Planned, Step::Withhold),
+            (DeliveryState::Sending { attempt: 1 }, Step::Withhold),
+            (shown(4), Step::Revise),
+            (shown(5), Step::Nothing),
+            (DeliveryState::Missing, Step::Nothing),
+            (DeliveryState::Dropped, Step::Nothing),
+            (DeliveryState::Parked { why: "refused".into(), rendered: 4, at: 0 }, Step::Nothing),
+        ];
+        for (state, expected) in table {
+            assert_eq!(step_unlinked(&delivery(state.clone()), 5), expected, "{state:?}");
+        }
+    }
+
+    #[test]
+    fn where_a_repeated_send_is_one_message_a_doubt_is_asked_away() {
+        let again = |attempt| Step::Present { attempt, replaces: false };
+        let doubt = |attempt| delivery(DeliveryState::Sending { attempt });
+        let (live, over) = (record(Life::Live { note: None }), record(Life::Withdrawn { why: Why::Cancelled }));
+        assert_eq!(step(&live, &doubt(2), 5, 10, true), again(3));
+        assert_eq!(step(&over, &doubt(1), 5, 10, true), again(2), "its buttons may be there");
+        assert_eq!(step(&live, &doubt(MAX_SENDS_ONCE), 5, 10, true), Step::GiveUp, "not without end");
+        assert_eq!(step(&live, &doubt(2), 5, 10, false), Step::GiveUp);
     }
 
     #[test]
@@ -163,10 +212,10 @@ mod tests {
         let message = |id: &str| MessageRef { chat: "7".into(), id: id.into() };
         let mut shown = delivery(DeliveryState::Shown { message: message("1"), rendered: 5 });
         shown.copies.push(message("2"));
-        assert_eq!(step(&record(Life::Live { note: None }), &shown, 5, 10), Step::Nothing);
+        assert_eq!(step(&record(Life::Live { note: None }), &shown, 5, 10, false), Step::Nothing);
         let over = record(Life::Withdrawn { why: Why::Cancelled });
-        assert_eq!(step(&over, &shown, 4, 10), Step::Revise, "the card itself comes first");
-        assert_eq!(step(&over, &shown, 5, 10), Step::ReviseCopy(message("2")));
+        assert_eq!(step(&over, &shown, 4, 10, false), Step::Revise, "the card itself comes first");
+        assert_eq!(step(&over, &shown, 5, 10, false), Step::ReviseCopy(message("2")));
     }
 
     #[test]
@@ -174,7 +223,10 @@ mod tests {
         let mut missing = delivery(DeliveryState::Missing);
         missing.replaced_at = Some(1_000);
         let live = record(Life::Live { note: None });
-        assert_eq!(step(&live, &missing, 5, 1_000 + REPLACE_AFTER_MS - 1), Step::Nothing);
-        assert_eq!(step(&live, &missing, 5, 1_000 + REPLACE_AFTER_MS), Step::Present { attempt: 1, replaces: true });
+        assert_eq!(step(&live, &missing, 5, 1_000 + REPLACE_AFTER_MS - 1, false), Step::Nothing);
+        assert_eq!(
+            step(&live, &missing, 5, 1_000 + REPLACE_AFTER_MS, false),
+            Step::Present { attempt: 1, replaces: true }
+        );
     }
 }

@@ -1,22 +1,24 @@
-//! One press: who may, whether it wins, and what the person is told at once.
+//! One press: whether it counts, whether it wins, and what the person is told at once.
 
 use std::sync::Arc;
 
 use adapters::channel::{Press, Reply};
 use asks::card::Button;
 use asks::life::{Claim, Life};
-use asks::place::{MessageRef, Place};
-use store::ledger::{Claimed, LedgerError};
+use asks::place::{ChannelKind, MessageRef, Place};
+use store::ledger::{Claimed, LedgerError, Voted};
 use store::record::{AskRecord, AuditLine, Delivery, DeliveryId, DeliveryState, Purpose, TokenRecord};
 use store::token::TapToken;
 
+use super::once_more::{self, Confirmed};
+use super::policy::{self, Refusal};
 use crate::announce;
 use crate::hub::Hub;
-use crate::links::Permission;
 use crate::show::{one_line, visible};
 use crate::words::{self, Language, Words};
 
-/// Takes a press and says what to tell the person. When it returns [`Reply::Defer`], the claim is on disk.
+/// Takes a press and says what to tell the person. When it returns [`Reply::Defer`], the claim is on disk, or the
+/// card asks once more and nothing is claimed.
 pub async fn press(hub: &Arc<Hub>, press: Press) -> Reply {
     hub.board.count("askgate_taps_total");
     let language = press.language.as_deref().and_then(Language::from_code).unwrap_or_default();
@@ -36,7 +38,7 @@ async fn decide(hub: &Arc<Hub>, press: &Press, words: &'static dyn Words) -> Res
     let Some(token) = hub.ledger.token(&token.hash()).await? else {
         return Ok(Reply::Notice(words.unknown_button()));
     };
-    if token.purpose != Purpose::Press {
+    if token.purpose == Purpose::Page {
         return Ok(Reply::Notice(words.unknown_button()));
     }
     let (Some(delivery), Some(record)) =
@@ -48,66 +50,179 @@ async fn decide(hub: &Arc<Hub>, press: &Press, words: &'static dyn Words) -> Res
         audit(hub, press, &token, &record, &delivery, "refused", "pressed in another chat than its own").await;
         return Ok(Reply::Notice(words.unknown_button()));
     }
-    match hub.links.may_press(&record.account, &delivery.place, press.actor) {
-        // A press is a sign of life of its place.
-        Permission::Allowed => announce::place_is_back(hub, &delivery.place).await?,
-        Permission::Stranger => {
-            audit(hub, press, &token, &record, &delivery, "refused", "not the linked person, nor an approver").await;
-            return Ok(Reply::Notice(words.not_yours()));
+    let button = record.card.button(&token.button);
+    let style = button.map(|button| button.style).unwrap_or_default();
+    let ruling = match policy::ruling(&hub.links, &record.account, &delivery.place, press.actor, style) {
+        Ok(ruling) => ruling,
+        Err(refusal) => {
+            let (detail, sentence) = match refusal {
+                Refusal::Stranger => ("not the linked person, nor an approver", words.not_yours()),
+                Refusal::NotLinked => ("the place is not linked to the account any more", words.not_linked()),
+                Refusal::Requester => ("the person whose agent asks may not answer there", words.not_your_own()),
+            };
+            audit(hub, press, &token, &record, &delivery, "refused", detail).await;
+            return Ok(Reply::Notice(sentence));
         }
-        Permission::NotLinked => {
-            audit(hub, press, &token, &record, &delivery, "refused", "the place is not linked to the account any more")
-                .await;
-            return Ok(Reply::Notice(words.not_linked()));
-        }
-    }
+    };
+    // A press is a sign of life of its place.
+    announce::place_is_back(hub, &delivery.place).await?;
     let words = hub.words(&record.account);
     if !record.life.is_open() {
         // An old copy may be the one that was pressed; it learns how the ask ended.
         adopt(hub, press, delivery.clone());
         return Ok(Reply::Notice(too_late(&record, &delivery.place, words)));
     }
-    let Some(button) = record.card.button(&token.button) else {
+    let Some(button) = button else {
         return Ok(Reply::Notice(words.unknown_button()));
     };
-    claim(hub, press, &token, &record, delivery, button, words).await
-}
-
-async fn claim(
-    hub: &Arc<Hub>,
-    press: &Press,
-    token: &TokenRecord,
-    record: &AskRecord,
-    delivery: Delivery,
-    button: &Button,
-    words: &'static dyn Words,
-) -> Result<Reply, LedgerError> {
-    let label = one_line(&button.label);
-    let claim = Claim {
-        button: token.button.clone(),
-        label: if label.is_empty() { one_line(button.id.as_str()) } else { label },
-        actor: press.actor,
-        actor_name: press.actor_name.as_deref().map(one_line).filter(|name| !name.is_empty()),
-        place: delivery.place.clone(),
-        at: hub.now(),
-        response: None,
-    };
-    let line = line(hub, press, token, record, &delivery, "claimed", &card_digest(record));
-    match hub.ledger.claim(&record.key, claim, line).await? {
-        Claimed::Won(record) => {
-            faults::point("claim.durable");
-            hub.board.count("askgate_claims_total");
-            tracing::info!(ask = %record.key, actor = %press.actor, "{} answered {} at {}", press.actor, record.key, delivery.place);
-            super::start(hub, record.key.clone());
-            adopt(hub, press, delivery);
+    let pressed = Pressed { hub, press, token: &token, record: &record, delivery: &delivery, button, words };
+    match token.purpose {
+        Purpose::Press if ruling.once_more => pressed.ask_once_more().await,
+        Purpose::Sure => match pressed.sure().await {
+            None => pressed.counts(ruling.votes).await,
+            Some(reply) => Ok(reply),
+        },
+        Purpose::Back => {
+            hub.once_more.take_back(delivery.id);
+            once_more::show(hub, delivery.id).await;
             Ok(Reply::Defer)
         }
-        Claimed::Lost(record) if record.life.is_open() => Ok(Reply::Notice(words.button_dead())),
-        Claimed::Lost(record) => {
-            audit(hub, press, token, &record, &delivery, "lost", record.life.name()).await;
-            Ok(Reply::Notice(too_late(&record, &delivery.place, words)))
+        _ => pressed.counts(ruling.votes).await,
+    }
+}
+
+/// A press of somebody who may press, on an ask that waits.
+struct Pressed<'a> {
+    hub: &'a Arc<Hub>,
+    press: &'a Press,
+    token: &'a TokenRecord,
+    record: &'a AskRecord,
+    delivery: &'a Delivery,
+    button: &'a Button,
+    words: &'static dyn Words,
+}
+
+impl Pressed<'_> {
+    /// Turns the card at this delivery, and no other, into the question whether the first tap was meant.
+    async fn ask_once_more(&self) -> Result<Reply, LedgerError> {
+        let Self { hub, press, delivery, button, words, .. } = self;
+        if matches!(delivery.place.channel(), ChannelKind::Ntfy | ChannelKind::Web) {
+            return Ok(Reply::Notice(words.cannot_ask_here()));
         }
-        Claimed::Unknown => Ok(Reply::Notice(words.unknown_button())),
+        if self.record.dead_buttons.contains(&button.id) {
+            return Ok(Reply::Notice(words.button_dead()));
+        }
+        let Some(number) = hub.once_more.ask(delivery.id, press.actor, &button.id, hub.clock.instant()) else {
+            return Ok(Reply::Notice(words.another_is_asked()));
+        };
+        once_more::expire(hub, delivery, number);
+        if matches!(delivery.state, DeliveryState::Shown { .. }) {
+            once_more::show(hub, delivery.id).await;
+        } else {
+            adopt(hub, press, (*delivery).clone());
+        }
+        Ok(Reply::Defer)
+    }
+
+    /// Takes the second tap. `None` when it counts.
+    async fn sure(&self) -> Option<Reply> {
+        let Self { hub, press, delivery, button, words, .. } = self;
+        let confirmed = hub.once_more.confirm(delivery.id, press.actor, &button.id, hub.clock.instant());
+        if confirmed != Confirmed::Another {
+            // Either the question is answered, or a card still shows one that is over.
+            once_more::show(hub, delivery.id).await;
+        }
+        let (detail, sentence) = match confirmed {
+            Confirmed::Yes => return None,
+            Confirmed::Another => ("another person was asked whether it was meant", words.confirms_another()),
+            Confirmed::TooLate => ("confirmed too late", words.confirmed_too_late()),
+        };
+        audit(hub, press, self.token, self.record, delivery, "refused", detail).await;
+        Some(Reply::Notice(sentence))
+    }
+
+    /// The press counts: alone, or as one vote of several.
+    async fn counts(&self, votes: usize) -> Result<Reply, LedgerError> {
+        if votes > 1 { self.vote(votes).await } else { self.claim().await }
+    }
+
+    fn label(&self) -> String {
+        let label = one_line(&self.button.label);
+        if label.is_empty() { one_line(self.button.id.as_str()) } else { label }
+    }
+
+    fn answer(&self) -> Claim {
+        Claim {
+            button: self.button.id.clone(),
+            label: self.label(),
+            actor: self.press.actor,
+            actor_name: self.press.actor_name.as_deref().map(one_line).filter(|name| !name.is_empty()),
+            place: self.delivery.place.clone(),
+            at: self.hub.now(),
+            response: None,
+        }
+    }
+
+    fn line(&self, event: &str, detail: &str) -> AuditLine {
+        line(self.hub, self.press, self.token, self.record, self.delivery, event, detail)
+    }
+
+    async fn claim(&self) -> Result<Reply, LedgerError> {
+        let line = self.line("claimed", &card_digest(self.record));
+        match self.hub.ledger.claim(&self.record.key, self.answer(), line).await? {
+            Claimed::Won(record) => Ok(self.won(&record)),
+            Claimed::Lost(record) => Ok(self.lost(&record).await),
+            Claimed::Unknown => Ok(Reply::Notice(self.words.unknown_button())),
+        }
+    }
+
+    async fn vote(&self, needed: usize) -> Result<Reply, LedgerError> {
+        let Self { hub, press, delivery, button, words, .. } = self;
+        // What counts beside this vote is read and decided on before it is written.
+        let _one_at_a_time = hub.voting.lock().await;
+        let Some(record) = hub.ledger.ask(&self.record.key).await? else {
+            return Ok(Reply::Notice(words.unknown_button()));
+        };
+        let voter = (press.actor, needed);
+        let (ledgers, count) = policy::needed_of_ledger(&hub.links, &record, &delivery.place, &button.id, voter);
+        let before = record.votes.iter().any(|vote| vote.actor == press.actor && vote.button == button.id);
+        if before && count < needed && record.life.is_open() {
+            return Ok(Reply::Notice(words.vote_counts_already(&self.label(), count, needed)));
+        }
+        let line = if count < needed {
+            self.line("voted", &format!("{count} of {needed}"))
+        } else {
+            self.line("claimed", &card_digest(&record))
+        };
+        match hub.ledger.vote(&record.key, self.answer(), ledgers, line).await? {
+            Voted::Claimed(record) => Ok(self.won(&record)),
+            Voted::Counted(record) => {
+                hub.board.count("askgate_votes_total");
+                tracing::info!(ask = %record.key, actor = %press.actor, "{} voted on {} at {}: {count} of {needed}", press.actor, record.key, delivery.place);
+                adopt(hub, press, (*delivery).clone());
+                Ok(Reply::Notice(words.vote_counted(&self.label(), count, needed)))
+            }
+            Voted::Lost(record) => Ok(self.lost(&record).await),
+            Voted::Unknown => Ok(Reply::Notice(words.unknown_button())),
+        }
+    }
+
+    fn won(&self, record: &AskRecord) -> Reply {
+        let Self { hub, press, delivery, .. } = self;
+        faults::point("claim.durable");
+        hub.board.count("askgate_claims_total");
+        tracing::info!(ask = %record.key, actor = %press.actor, "{} answered {} at {}", press.actor, record.key, delivery.place);
+        super::start(hub, record.key.clone());
+        adopt(hub, press, (*delivery).clone());
+        Reply::Defer
+    }
+
+    async fn lost(&self, record: &AskRecord) -> Reply {
+        if record.life.is_open() {
+            return Reply::Notice(self.words.button_dead());
+        }
+        audit(self.hub, self.press, self.token, record, self.delivery, "lost", record.life.name()).await;
+        Reply::Notice(too_late(record, &self.delivery.place, self.words))
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use adapters::source::{Failure, Repost};
 use asks::ids::AskKey;
-use asks::life::{Claim, Life, Note, Outcome, Why};
+use asks::life::{Claim, Life, Note, Outcome, UnixMillis, Why};
 use store::ledger::LedgerError;
 use store::record::AskRecord;
 
@@ -47,6 +47,8 @@ pub(super) fn pause(failures: u32) -> Duration {
 /// If the ledger could not be read or written.
 pub(super) async fn resolve(hub: &Arc<Hub>, record: &AskRecord, claim: &Claim) -> Result<Resolved, LedgerError> {
     let Some(source) = hub.source(&record.key) else { return Ok(Resolved::NotYet(LONGEST_PAUSE)) };
+    // Never closed; held over what goes to the source and over the try that is counted, not over the post.
+    let Ok(_permit) = source.look_ups.acquire().await else { return Ok(Resolved::NotYet(LONGEST_PAUSE)) };
     let snapshot = match source.port.pending(&record.account).await {
         Ok(snapshot) => snapshot,
         Err(Failure::RateLimited { after }) => return Ok(Resolved::NotYet(after)),
@@ -98,11 +100,7 @@ async fn post_again(
     claim: &Claim,
     repost: Repost,
 ) -> Result<Resolved, LedgerError> {
-    let again = match repost {
-        Repost::Safe => record.life.clone().tried_again(hub.now()).ok(),
-        Repost::Never => None,
-    };
-    let Some(life) = again else {
+    let Some(life) = counted_try(&record.life, repost, hub.now()) else {
         return Ok(moved(record.life.clone().reopened(Note::NotDelivered { claim: claim.clone() }), None));
     };
     // The try is counted before it is made, so that a crash loop cannot make more of them.
@@ -113,6 +111,15 @@ async fn post_again(
             Ok(Resolved::PostAgain(record))
         }
         None => Ok(Resolved::NotYet(Duration::ZERO)),
+    }
+}
+
+/// Where the ask stands once another try is counted; `None` when there may be none.
+fn counted_try(life: &Life, repost: Repost, now: UnixMillis) -> Option<Life> {
+    match repost {
+        Repost::Safe => life.clone().tried_again(now).ok(),
+        // It could run something twice: its person decides, who sees that it is not known to have arrived.
+        Repost::Never => None,
     }
 }
 
@@ -189,4 +196,34 @@ async fn reply(hub: &Arc<Hub>, key: &AskKey, claim: &Claim) -> Result<bool, Ledg
     let notices = turn::notices(hub, &record, claim, &row.said_after);
     moves::make(hub, &record, Change::none(&record).with_notices(notices)).await?;
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use asks::life::MAX_REPOSTS;
+    use asks::place::{Actor, Place};
+
+    use super::*;
+
+    #[test]
+    fn only_a_source_that_takes_an_answer_once_gets_it_again_and_not_for_ever() {
+        let claim = Claim {
+            button: "approve".into(),
+            label: "Go".to_owned(),
+            actor: Actor::Telegram(5),
+            actor_name: None,
+            place: Place::Telegram { chat: 7, topic: None },
+            at: 1,
+            response: None,
+        };
+        let unclear = Life::Unclear { claim, since: 10, tries: 0 };
+        assert_eq!(counted_try(&unclear, Repost::Never, 11), None);
+        let mut life = unclear;
+        let mut posts = 0;
+        while let Some(next) = counted_try(&life, Repost::Safe, 11) {
+            life = next;
+            posts += 1;
+        }
+        assert_eq!(posts, MAX_REPOSTS);
+    }
 }

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use adapters::source::{Answer, Listed, Verdict};
 use asks::ids::{AskKey, ButtonId};
-use asks::life::{Claim, Hold, Life};
+use asks::life::{Claim, Hold, Life, UnixMillis};
 use asks::place::Place;
+use config::LockScreen;
 use store::ledger::LedgerError;
 use store::record::AskRecord;
 use tokio_util::sync::CancellationToken;
@@ -17,6 +18,7 @@ use super::verdict::{Decision, decide};
 use crate::announce;
 use crate::hub::Hub;
 use crate::moves::{self, Change};
+use crate::quiet;
 use crate::show::visible;
 
 /// The longest pause before an answer that the source did not take is posted again.
@@ -66,17 +68,13 @@ async fn carry(hub: &Arc<Hub>, key: &AskKey) {
     // A turn may have been posted whose outcome could not be saved: then the next round finds out, and posts nothing by itself.
     let mut in_doubt = false;
     loop {
-        let pause = match once(hub, key, failures, in_doubt).await {
+        let pause = match once(hub, key, failures, &mut in_doubt).await {
             Ok(Round::Ended) => return,
             Ok(Round::Again) => {
                 failures = 0;
-                in_doubt = false;
                 continue;
             }
-            Ok(Round::After(pause)) => {
-                in_doubt = false;
-                hub.jitter(pause)
-            }
+            Ok(Round::After(pause)) => hub.jitter(pause),
             Err(error) => {
                 // What the source said is not lost: its history tells it again.
                 tracing::error!(ask = %key, "the outcome of {key} is not saved yet: {error}");
@@ -101,21 +99,44 @@ enum Round {
     After(Duration),
 }
 
-async fn once(hub: &Arc<Hub>, key: &AskKey, failures: u32, in_doubt: bool) -> Result<Round, LedgerError> {
+/// What an answer needs next.
+#[derive(Debug, PartialEq)]
+enum Need {
+    /// Its turn is posted.
+    Post(Claim),
+    /// It may have been posted already: that is written down, and then found out.
+    Doubt(Life),
+    /// Its source is asked how it ended.
+    FindOut(Claim),
+    /// Nothing: it is over, or open again.
+    Nothing,
+}
+
+/// A turn that may have been posted already is never posted again before its source said that it may be.
+fn need(life: &Life, in_doubt: bool, now: UnixMillis) -> Need {
+    match life {
+        Life::Claimed { .. } if in_doubt => life.clone().unclear(now).map_or(Need::Nothing, Need::Doubt),
+        Life::Claimed { claim, .. } => Need::Post(claim.clone()),
+        Life::Unclear { claim, .. } => Need::FindOut(claim.clone()),
+        _ => Need::Nothing,
+    }
+}
+
+async fn once(hub: &Arc<Hub>, key: &AskKey, failures: u32, in_doubt: &mut bool) -> Result<Round, LedgerError> {
     let Some(record) = hub.ledger.ask(key).await? else { return Ok(Round::Ended) };
-    match record.life.clone() {
-        Life::Claimed { .. } if in_doubt => {
-            if let Ok(life) = record.life.clone().unclear(hub.now()) {
-                moves::make(hub, &record, Change::to(life).audited("unclear", "its outcome could not be saved"))
-                    .await?;
-            }
+    let need = need(&record.life, *in_doubt, hub.now());
+    // From here on the record itself says it.
+    *in_doubt = matches!(need, Need::Doubt(_));
+    match need {
+        Need::Doubt(life) => {
+            moves::make(hub, &record, Change::to(life).audited("unclear", "its outcome could not be saved")).await?;
             Ok(Round::Again)
         }
-        Life::Claimed { claim, .. } => {
+        Need::Post(claim) => {
             let Some(verdict) = post(hub, &record, &claim).await else { return Ok(Round::Ended) };
             follow(hub, &record, &claim, verdict, failures).await
         }
-        Life::Unclear { claim, .. } => match resolve::resolve(hub, &record, &claim).await? {
+        Need::FindOut(claim) => match resolve::resolve(hub, &record, &claim).await? {
             Resolved::PostAgain(record) => {
                 let Some(verdict) = post(hub, &record, &claim).await else { return Ok(Round::Ended) };
                 match follow(hub, &record, &claim, verdict, failures).await? {
@@ -145,7 +166,7 @@ async fn once(hub: &Arc<Hub>, key: &AskKey, failures: u32, in_doubt: bool) -> Re
             }
             Resolved::NotYet(pause) => Ok(Round::After(pause.max(resolve::pause(failures)))),
         },
-        _ => Ok(Round::Ended),
+        Need::Nothing => Ok(Round::Ended),
     }
 }
 
@@ -246,7 +267,11 @@ pub(super) fn notices(hub: &Hub, record: &AskRecord, claim: &Claim, said: &str) 
     } else {
         vec![claim.place.clone()]
     };
-    places.into_iter().map(|place| (place, text.clone())).collect()
+    let private = hub.links.phone(&record.account).lock_screen != LockScreen::Full;
+    let told = |place: &Place| {
+        if private && quiet::is_notification(place) { hub.words(&record.account).replied() } else { text.clone() }
+    };
+    places.into_iter().map(|place| (place.clone(), told(&place))).collect()
 }
 
 /// Shows "typing" where the answer came from, until cancelled.
@@ -283,5 +308,33 @@ const fn verdict_name(verdict: &Verdict) -> &'static str {
         Verdict::RateLimited { .. } => "rate_limited",
         Verdict::Unavailable { .. } => "unavailable",
         Verdict::Unclear { .. } => "unclear",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use asks::place::Actor;
+
+    use super::*;
+
+    #[test]
+    fn a_turn_whose_outcome_could_not_be_saved_is_looked_up_before_anything_is_posted() {
+        let claim = Claim {
+            button: "option:team".into(),
+            label: "Team".to_owned(),
+            actor: Actor::Telegram(5),
+            actor_name: None,
+            place: Place::Telegram { chat: 7, topic: None },
+            at: 1,
+            response: None,
+        };
+        let claimed = Life::Claimed { claim: claim.clone(), hold: None };
+        assert_eq!(need(&claimed, false, 2), Need::Post(claim.clone()));
+        let unclear = Life::Unclear { claim: claim.clone(), since: 2, tries: 0 };
+        assert_eq!(need(&claimed, true, 2), Need::Doubt(unclear.clone()), "it may have arrived");
+        for in_doubt in [false, true] {
+            assert_eq!(need(&unclear, in_doubt, 3), Need::FindOut(claim.clone()));
+            assert_eq!(need(&Life::Live { note: None }, in_doubt, 3), Need::Nothing);
+        }
     }
 }

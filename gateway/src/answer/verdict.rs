@@ -45,6 +45,9 @@ pub(super) fn decide(life: &Life, claim: &Claim, verdict: Verdict, now: UnixMill
         Verdict::Accepted { text, next } => moved(life.accepted(None), some(text), next, None),
         Verdict::AcceptedWithError { text, error, next } => moved(life.accepted(Some(error)), some(text), next, None),
         Verdict::Reopened { error } => moved(life.reopened(Note::Undone { label, error }), None, None, None),
+        Verdict::Invalid { fields } if claim.response.is_some() => {
+            moved(life.reopened(Note::AnswerRefused { claim: claim.clone(), fields }), None, None, None)
+        }
         Verdict::UnknownButton | Verdict::Invalid { .. } => {
             moved(life.reopened(Note::ButtonRefused { label }), None, None, Some(claim.button.clone()))
         }

@@ -1,4 +1,4 @@
-//! `askgate asks` and `askgate accounts`: asks the running service, or reads the store while none runs.
+//! `askgate asks`: asks the running service, or reads the store while none runs.
 
 use std::time::Duration;
 
@@ -11,40 +11,9 @@ use store::sled::{Options, SledLedger};
 
 use super::{ConfigFile, Exit, block_on, load, out};
 use crate::announce;
-use crate::links::Links;
 
 /// The most records one call lists.
 const MAX_LISTED: usize = 1000;
-
-/// The arguments of `askgate accounts`.
-#[derive(Debug, Args)]
-pub(super) struct List {
-    #[command(flatten)]
-    file: ConfigFile,
-    /// Print JSON lines.
-    #[arg(long)]
-    json: bool,
-}
-
-impl List {
-    pub(super) fn run(self) -> Exit {
-        let loaded = match load(&self.file.config) {
-            Ok(loaded) => loaded,
-            Err(exit) => return exit,
-        };
-        let links = Links::from_config(&loaded.config);
-        for account in links.accounts() {
-            let places: Vec<String> = links.places(account).iter().map(ToString::to_string).collect();
-            if self.json {
-                out::line(&json!({"name": account.name, "source": account.source, "places": places}).to_string());
-            } else {
-                let places = if places.is_empty() { "nowhere".to_owned() } else { places.join(", ") };
-                out::line(&format!("{account}  {places}"));
-            }
-        }
-        Exit::Fine
-    }
-}
 
 /// The arguments of `askgate asks`.
 #[derive(Debug, Args)]

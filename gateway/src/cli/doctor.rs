@@ -27,7 +27,7 @@ pub(super) fn run(path: &Path) -> anyhow::Result<Exit> {
         }
         let addresses = wiring::Addresses::default();
         for section in &config.sources {
-            let source = wiring::source(&config, section, &tools, &addresses)?;
+            let source = wiring::source(&config, section, &tools, &addresses, None)?;
             for account in config.accounts.iter().filter(|account| account.key.source == section.name) {
                 let name = format!("{} at {}", account.key.name, section.name);
                 healthy &= tell(&name, tokio::time::timeout(DEADLINE, source.examine(&account.key)).await);

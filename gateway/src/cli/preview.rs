@@ -92,11 +92,16 @@ pub(super) fn shown(ask: &Value, card: Card, language: Language) -> Value {
         delivery: DeliveryId(0),
         shared: false,
         summary: false,
+        hidden: false,
         short: false,
         quiet: false,
         origin: None,
         handoff: Some("https://app.example.com/".to_owned()),
+        answer_page: None,
         label_limit,
+        asked: None,
+        tallies: Vec::new(),
+        voters: Vec::new(),
     };
     // Tokens of a preview are of no use anywhere.
     let keys = TokenKey::new([0; 32]);

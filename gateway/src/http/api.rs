@@ -29,7 +29,7 @@ pub(super) struct Shared {
 
 impl Shared {
     /// Lets the operator in, and nobody else; without a configured token there is no `/v1` at all.
-    fn admit(&self, headers: &HeaderMap) -> Result<(), Box<Response>> {
+    pub(super) fn admit(&self, headers: &HeaderMap) -> Result<(), Box<Response>> {
         let Some(admin) = &self.admin else { return Err(Box::new(problem(StatusCode::NOT_FOUND, "not found"))) };
         let sent = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).and_then(|value| {
             let (scheme, token) = value.split_once(' ')?;
@@ -47,7 +47,7 @@ impl Shared {
 }
 
 /// A body that tells a person what to do and an attacker nothing.
-fn problem(status: StatusCode, error: &str) -> Response {
+pub(super) fn problem(status: StatusCode, error: &str) -> Response {
     let mut response = (status, Json(json!({"error": error}))).into_response();
     if status == StatusCode::UNAUTHORIZED {
         response.headers_mut().insert(header::WWW_AUTHENTICATE, header::HeaderValue::from_static("Bearer"));
@@ -115,23 +115,6 @@ pub(super) async fn asks(
             problem(StatusCode::SERVICE_UNAVAILABLE, "the store cannot be read right now; try again later")
         }
     }
-}
-
-/// `GET /v1/accounts`: who is known, and where; never a credential.
-pub(super) async fn accounts(State(shared): State<Shared>, headers: HeaderMap) -> Response {
-    if let Err(refused) = shared.admit(&headers) {
-        return *refused;
-    }
-    let links = &shared.hub.links;
-    let accounts: Vec<_> = links
-        .accounts()
-        .map(|account| {
-            // An ntfy topic is a secret, so places are written as in a log.
-            let places: Vec<String> = links.places(account).iter().map(ToString::to_string).collect();
-            json!({"name": account.name, "source": account.source, "places": places})
-        })
-        .collect();
-    Json(json!({"accounts": accounts})).into_response()
 }
 
 /// The body of `POST /v1/nudge`.

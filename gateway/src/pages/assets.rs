@@ -10,11 +10,20 @@ use axum::response::{IntoResponse, Response};
 use sha2::{Digest as _, Sha256};
 
 const CSS: &str = "text/css; charset=utf-8";
+const JS: &str = "text/javascript; charset=utf-8";
 const SVG: &str = "image/svg+xml";
 
 /// Name, media type and content of every file.
-const FILES: &[(&str, &str, &str)] =
-    &[("style.css", CSS, include_str!("assets/style.css")), ("icon.svg", SVG, include_str!("assets/icon.svg"))];
+const FILES: &[(&str, &str, &str)] = &[
+    ("style.css", CSS, include_str!("assets/style.css")),
+    ("icon.svg", SVG, include_str!("assets/icon.svg")),
+    ("answer.js", JS, include_str!("assets/answer.js")),
+    ("inbox.js", JS, include_str!("assets/inbox.js")),
+    ("push.js", JS, include_str!("assets/push.js")),
+];
+
+/// The service worker, which has an address of its own: [`crate::http::inbox`] fills in where things are.
+pub const SERVICE_WORKER: &str = include_str!("assets/sw.js");
 
 struct Asset {
     name: &'static str,
@@ -43,7 +52,6 @@ pub fn address(name: &str) -> String {
 }
 
 /// `GET /assets/{file}`.
-#[expect(clippy::unused_async, reason = "the router takes handlers that are futures")]
 pub async fn file(Path(file): Path<String>) -> Response {
     let wanted = format!("/assets/{file}");
     let Some(asset) = ASSETS.iter().find(|asset| asset.address == wanted) else {

@@ -52,14 +52,30 @@ impl Calendar {
         Self { state: Mutex::new(state), changed: Notify::new() }
     }
 
-    /// Adds an account whose first poll is due then.
+    /// Adds an account whose first poll is due then. One that is there already is only polled sooner.
     pub fn add(&self, account: &AccountKey, at: Instant) {
         let mut state = self.state();
-        let account = Arc::new(account.clone());
-        state.due.insert((at, Arc::clone(&account)));
-        state.slots.insert(account, (Slot::Waiting(at), Tempo::default()));
+        if !state.hurry(account, at) {
+            let account = Arc::new(account.clone());
+            state.due.insert((at, Arc::clone(&account)));
+            state.slots.insert(account, (Slot::Waiting(at), Tempo::default()));
+        }
         drop(state);
         self.changed.notify_waiters();
+    }
+
+    /// Takes an account out. A poll that is under way ends by itself and does not bring it back.
+    pub fn remove(&self, account: &AccountKey) {
+        let mut state = self.state();
+        if let Some((key, (Slot::Waiting(at), _))) = state.slots.remove_entry(account) {
+            state.due.remove(&(at, key));
+        }
+    }
+
+    /// Whether the account is polled at all.
+    #[must_use]
+    pub fn has(&self, account: &AccountKey) -> bool {
+        self.state().slots.contains_key(account)
     }
 
     /// Something happened at an account: poll it as soon as possible, and quickly for a while. Returns whether it is known.
@@ -145,7 +161,9 @@ impl Calendar {
         let mut state = self.state();
         let Some((key, _)) = state.slots.get_key_value(account) else { return };
         let key = Arc::clone(key);
-        let asked_again = matches!(state.slots.get(&key), Some((Slot::Polling { again: true }, _)));
+        // Removed and added again while the poll ran: it has another time by now.
+        let Some((Slot::Polling { again: asked_again }, _)) = state.slots.get(&key) else { return };
+        let asked_again = *asked_again;
         // A source that wants a pause gets it, whoever asks.
         let soon = asked_again && !matches!(outcome, Outcome::Later(_));
         let at = if soon { now } else { now + pause };
@@ -195,6 +213,27 @@ mod tests {
 
     fn account(name: &str) -> AccountKey {
         AccountKey { source: "app".into(), name: name.into() }
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "only differences of the instant matter")]
+    fn a_removed_account_stays_away_and_one_that_came_back_is_there_once() {
+        let (start, second) = (Instant::now(), Duration::from_secs(1));
+        let calendar = Calendar::new(1);
+        let listed = Outcome::Listed { active: Activity::Idle };
+        calendar.add(&account("me"), start);
+        calendar.add(&account("me"), start + second);
+        calendar.remove(&account("me"));
+        assert_eq!(calendar.next(start + second), Next::Wait(None));
+        assert!(!calendar.has(&account("me")));
+
+        calendar.add(&account("me"), start);
+        assert_eq!(calendar.next(start), Next::Due(Arc::new(account("me"))));
+        calendar.remove(&account("me"));
+        calendar.add(&account("me"), start + second);
+        calendar.finished(&account("me"), start, second * 5, &listed);
+        assert_eq!(calendar.next(start + second), Next::Due(Arc::new(account("me"))));
+        assert_eq!(calendar.next(start + second * 9), Next::Wait(None), "the poll from before added nothing");
     }
 
     #[test]

@@ -46,6 +46,44 @@ impl Subjects {
     }
 }
 
+/// Who an account is, if it was ever told.
+///
+/// # Errors
+/// If the ledger cannot be read.
+pub async fn subject_of(hub: &Hub, account: &AccountKey) -> Result<Option<Subject>, LedgerError> {
+    let known = hub.subjects.known.lock().unwrap_or_else(PoisonError::into_inner).get(account).cloned();
+    match known {
+        Some(known) => Ok(Some(known)),
+        None => Ok(hub.ledger.recall(&remembered_as(account)).await?.map(Subject::new)),
+    }
+}
+
+/// Writes down who an account is that was just linked.
+///
+/// # Errors
+/// If it was not saved.
+pub async fn introduce(hub: &Hub, account: &AccountKey, subject: &Subject) -> Result<(), LedgerError> {
+    hub.ledger.remember(&remembered_as(account), Some(subject.to_string())).await?;
+    hub.subjects.learn(account, subject.clone());
+    hub.subjects.set_foreign(account, false);
+    Ok(())
+}
+
+/// Forgets who an account is that nobody has any more.
+///
+/// # Errors
+/// If it was not saved.
+pub async fn forget(hub: &Hub, account: &AccountKey) -> Result<(), LedgerError> {
+    hub.ledger.remember(&remembered_as(account), None).await?;
+    hub.subjects.known.lock().unwrap_or_else(PoisonError::into_inner).remove(account);
+    hub.subjects.set_foreign(account, false);
+    Ok(())
+}
+
+fn remembered_as(account: &AccountKey) -> String {
+    format!("subject/{}/{}", account.source, account.name)
+}
+
 /// Lets a poll's result through only if it belongs to the account's own person.
 pub(super) async fn check(hub: &Hub, account: &AccountKey, snapshot: Snapshot) -> Result<Snapshot, Failure> {
     let Some(subject) = &snapshot.subject else { return Ok(snapshot) };
@@ -61,7 +99,7 @@ pub(super) async fn check(hub: &Hub, account: &AccountKey, snapshot: Snapshot) -
 
 /// Looks up in the ledger who the account is, or writes it down. Returns whether this is that person.
 async fn first_look(hub: &Hub, account: &AccountKey, subject: &Subject) -> Result<bool, LedgerError> {
-    let name = format!("subject/{}/{}", account.source, account.name);
+    let name = remembered_as(account);
     let known = if let Some(known) = hub.ledger.recall(&name).await? {
         Subject::new(known)
     } else {

@@ -1,12 +1,14 @@
 //! One card for one place.
 
 use adapters::channel::{CardView, Urgency, ViewButton};
-use asks::card::Button;
+use asks::card::{Button, Style};
+use asks::ids::ButtonId;
 use asks::life::{Life, Note, Outcome};
-use store::record::{AskRecord, DeliveryId};
+use store::record::{AskRecord, DeliveryId, Purpose};
 use store::token::TokenKey;
 
 use super::{content, labels, one_line, visible};
+use crate::answer::policy::Tally;
 use crate::words::{self, Words};
 
 /// The most buttons that are shown; a card has at most three by its specification.
@@ -22,6 +24,8 @@ pub struct Setting<'a> {
     pub shared: bool,
     /// Whether the place shows only the title and the buttons.
     pub summary: bool,
+    /// Whether a locked screen shows nothing but that somebody waits.
+    pub hidden: bool,
     /// Whether the place has no room for what a button would send.
     pub short: bool,
     /// Whether the person has quiet hours now.
@@ -30,20 +34,32 @@ pub struct Setting<'a> {
     pub origin: Option<(&'a str, &'a str)>,
     /// The web address the card hands off to.
     pub handoff: Option<String>,
+    /// Our own page that answers it, where its source has no address to hand off to.
+    pub answer_page: Option<String>,
     /// The longest label, in UTF-16 units.
     pub label_limit: usize,
+    /// The button that somebody there is asked about once more.
+    pub asked: Option<ButtonId>,
+    /// How far votes there are.
+    pub tallies: Vec<Tally>,
+    /// Who voted for the answer, where several had to.
+    pub voters: Vec<String>,
 }
 
 /// What the card shows there, now.
 #[must_use]
 pub fn view(record: &AskRecord, setting: &Setting<'_>, keys: &TokenKey, words: &dyn Words) -> CardView {
     let card = &record.card;
-    let offered = offered(record, setting.summary || setting.short);
+    let offered = if setting.hidden { Vec::new() } else { offered(record, setting.summary || setting.short) };
     let withheld = offered.len() < card.buttons.len();
-    let fitted = labels::fit(&offered, setting.label_limit, words);
     let open = record.life.is_open();
+    let asked = setting.asked.as_ref().filter(|_| open);
+    let asked = asked.and_then(|asked| offered.iter().copied().find(|button| button.id == *asked));
+    let fitted = labels::fit(&offered, setting.label_limit, words);
 
-    let buttons: Vec<ViewButton> = if open {
+    let buttons: Vec<ViewButton> = if let Some(button) = asked {
+        yes_or_back(record, setting, keys, words, button)
+    } else if open {
         offered
             .iter()
             .zip(fitted.labels)
@@ -57,14 +73,18 @@ pub fn view(record: &AskRecord, setting: &Setting<'_>, keys: &TokenKey, words: &
         Vec::new()
     };
     let needs_app = card.handoff || withheld || buttons.is_empty();
-    let link = if open && needs_app { setting.handoff.clone().map(|url| (words.open_in_app(), url)) } else { None };
+    let app = setting.handoff.clone().map(|url| (words.open_in_app(), url));
+    let page = setting.answer_page.clone().map(|url| (words.answer_here(), url));
+    let link = if open && needs_app { app.or(page) } else { None };
 
     let life = if setting.summary { without_the_agents_words(&record.life, words) } else { record.life.clone() };
     let mut status: Vec<String> = words::status(words, &life, setting.shared).into_iter().collect();
     if open && needs_app && link.is_none() && !only_declines_missing(record) {
         status.push(words.only_in_app());
     }
-    let title = card.title.as_deref().map(one_line).filter(|title| !title.is_empty());
+    status.extend(votes(record, setting, words));
+    status.extend(asked.map(|button| words.really(&label(button, words))));
+    let title = card.title.as_deref().map(one_line).filter(|title| !title.is_empty() && !setting.hidden);
     let (title, text) = if setting.summary {
         (None, title.unwrap_or_else(|| words.agent_waits()))
     } else {
@@ -76,12 +96,47 @@ pub fn view(record: &AskRecord, setting: &Setting<'_>, keys: &TokenKey, words: &
         // A question of nothing but white space still needs something to stand above its buttons.
         text: if text.trim().is_empty() { words.agent_waits() } else { text },
         content: shown_content(record, setting, words),
-        legend: if open { fitted.legend } else { Vec::new() },
+        legend: if open && asked.is_none() { fitted.legend } else { Vec::new() },
         status: if status.is_empty() { None } else { Some(status.join("\n")) },
         buttons,
         link,
         urgency: urgency(&record.life, setting.quiet),
     }
+}
+
+/// The two buttons of a card that asks once more.
+fn yes_or_back(
+    record: &AskRecord,
+    setting: &Setting<'_>,
+    keys: &TokenKey,
+    words: &dyn Words,
+    button: &Button,
+) -> Vec<ViewButton> {
+    let called = |label: String, style: Style| Button { label, style, ..button.clone() };
+    let yes = called(words.yes(&label(button, words)), Style::Destructive);
+    let back = called(words.back(), Style::Cancel);
+    let fitted = labels::fit(&[&yes, &back], setting.label_limit, words);
+    let purposes = [(Purpose::Sure, yes.style), (Purpose::Back, back.style)];
+    let token = |purpose| keys.token_for(purpose, &record.key, setting.delivery, &button.id).expose().to_owned();
+    let both = fitted.labels.into_iter().zip(purposes);
+    both.map(|(label, (purpose, style))| ViewButton { label, style, token: token(purpose) }).collect()
+}
+
+/// How votes stand on a card that waits, and who gave them on one that was answered by votes.
+fn votes(record: &AskRecord, setting: &Setting<'_>, words: &dyn Words) -> Vec<String> {
+    if !record.life.is_open() {
+        return if setting.voters.len() > 1 { vec![words.votes_of(&setting.voters)] } else { Vec::new() };
+    }
+    let line = |tally: &Tally| {
+        let button = record.card.button(&tally.button)?;
+        Some(words.votes_so_far(&label(button, words), tally.by.len(), tally.needed, &tally.by))
+    };
+    setting.tallies.iter().filter_map(line).collect()
+}
+
+fn label(button: &Button, words: &dyn Words) -> String {
+    let label = one_line(&button.label);
+    if label.is_empty() { words.no_label() } else { label }
 }
 
 const fn urgency(life: &Life, quiet: bool) -> Urgency {
@@ -94,7 +149,7 @@ const fn urgency(life: &Life, quiet: bool) -> Urgency {
 }
 
 /// The card's buttons that may be pressed: alive, unambiguous, and sending nothing that is not shown.
-fn offered(record: &AskRecord, without_content: bool) -> Vec<&Button> {
+pub(crate) fn offered(record: &AskRecord, without_content: bool) -> Vec<&Button> {
     let card = &record.card;
     let content_shown = record.content.is_some() && !without_content;
     card.buttons
@@ -171,11 +226,16 @@ mod tests {
             delivery: DeliveryId(1),
             shared: false,
             summary: false,
+            hidden: false,
             short: false,
             quiet: false,
             origin: None,
             handoff: None,
+            answer_page: None,
             label_limit: 64,
+            asked: None,
+            tallies: Vec::new(),
+            voters: Vec::new(),
         }
     }
 
@@ -253,6 +313,47 @@ mod tests {
         titled.life = Life::Live { note: Some(Note::Undone { label: "Keep".into(), error: "14 todos".into() }) };
         let undone = shown(&titled, &summary).status.expect("a status");
         assert!(undone.contains("error") && !undone.contains("14 todos"), "{undone}");
+    }
+
+    #[test]
+    fn a_card_that_asks_once_more_has_two_buttons_and_comes_back_as_it_was() {
+        let mut record = record(confirm());
+        let before = shown(&record, &setting());
+        let asking = Setting { asked: Some("approve".into()), ..setting() };
+        let asked = shown(&record, &asking);
+        assert_eq!(names(&asked), ["Yes, Delete", "Back"]);
+        assert_eq!((asked.text.as_str(), asked.title.as_deref()), ("Delete 14 todos?", Some("Todos")));
+        assert!(asked.status.is_some_and(|status| status.contains("Delete")));
+        let tokens = |view: &CardView| view.buttons.iter().map(|button| button.token.clone()).collect::<Vec<_>>();
+        assert!(tokens(&asking_again(&record)).iter().all(|token| !tokens(&before).contains(token)));
+        assert_eq!(shown(&record, &setting()), before);
+        record.dead_buttons.push("approve".into());
+        assert_eq!(names(&shown(&record, &asking)), ["Keep"], "what is not offered is not asked about");
+    }
+
+    fn asking_again(record: &AskRecord) -> CardView {
+        shown(record, &Setting { asked: Some("approve".into()), ..setting() })
+    }
+
+    #[test]
+    fn votes_are_counted_on_the_card_and_named_when_it_is_settled() {
+        let mut record = record(confirm());
+        let tally = Tally { button: "approve".into(), needed: 2, by: vec!["Kim".into()] };
+        let group = Setting { shared: true, tallies: vec![tally], ..setting() };
+        assert_eq!(shown(&record, &group).status.as_deref(), Some("🗳️ Delete: 1 of 2, by Kim"));
+        let claim = Claim {
+            button: "approve".into(),
+            label: "Delete".into(),
+            actor: Actor::Telegram(7),
+            actor_name: Some("Lee".into()),
+            place: Place::Telegram { chat: -7, topic: None },
+            at: 0,
+            response: None,
+        };
+        record.life = Life::Settled { outcome: Outcome::Ours { claim, error: None } };
+        let voted = Setting { voters: vec!["Kim".into(), "Lee".into()], ..group };
+        let settled = shown(&record, &voted).status.expect("a status");
+        assert_eq!(settled, "✅ Answered by Lee: Delete\n🗳️ Votes: Kim and Lee");
     }
 
     #[test]

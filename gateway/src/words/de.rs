@@ -1,6 +1,11 @@
 //! German.
 
+mod answer;
 mod form;
+mod inbox;
+mod link;
+mod offers;
+mod policy;
 
 use asks::life::{Hold, Note};
 
@@ -82,6 +87,10 @@ impl Words for German {
             Note::ButtonRefused { label } => {
                 format!("⚠️ Die App nimmt {} von hier nicht an. Bitte antworte auf anderem Weg.", quoted(label))
             }
+            Note::AnswerRefused { .. } => {
+                "⚠️ Die App hat deine Antwort nicht angenommen. Bitte sieh sie dir auf der Antwortseite noch einmal an."
+                    .to_owned()
+            }
             Note::NotConsumed { claim } => format!(
                 "⚠️ Die App hat {} angenommen, aber ihr Agent hat es nicht verwendet; die Frage ist wieder offen. Ist dort ein Modell eingerichtet?",
                 quoted(&claim.label)
@@ -133,6 +142,19 @@ impl Words for German {
         "Dieser Chat ist mit dem Konto nicht mehr verbunden. Es wurde nichts gesendet.".to_owned()
     }
 
+    fn card_unlinked(&self) -> String {
+        "🔗 Dieser Chat ist nicht mehr mit dem Konto verbunden.".to_owned()
+    }
+
+    fn sign_in_again(&self, account: &str, source: &str, link: Option<&str>) -> String {
+        let (account, source) = (quoted(account), quoted(source));
+        let how = match link {
+            Some(link) => format!("Hier neu anmelden: {link}"),
+            None => "Bitte neu verbinden, dann geht es weiter.".to_owned(),
+        };
+        format!("🔑 {source} nimmt die Anmeldung von {account} nicht mehr an. Was wartet, bleibt erhalten. {how}")
+    }
+
     fn already(&self, label: &str, by: Option<&str>) -> String {
         match by {
             None => format!("Schon beantwortet: {}", quoted(label)),
@@ -169,6 +191,22 @@ impl Words for German {
 
     fn only_buttons(&self) -> String {
         "Getippte Nachrichten beantworten hier nichts. Bitte nutze die Knöpfe unter einer Frage.".to_owned()
+    }
+
+    fn still_waits(&self) -> String {
+        "⏰ Diese Frage wartet noch auf deine Antwort.".to_owned()
+    }
+
+    fn digest(&self, count: usize) -> String {
+        if count == 1 {
+            "1 Frage wartet auf deine Antwort.".to_owned()
+        } else {
+            format!("{count} Fragen warten auf deine Antwort.")
+        }
+    }
+
+    fn replied(&self) -> String {
+        "Der Agent hat geantwortet.".to_owned()
     }
 
     fn error_kept_private(&self) -> String {

@@ -1,6 +1,11 @@
 //! English.
 
+mod answer;
 mod form;
+mod inbox;
+mod link;
+mod offers;
+mod policy;
 
 use asks::life::{Hold, Note};
 
@@ -77,6 +82,9 @@ impl Words for English {
             Note::ButtonRefused { label } => {
                 format!("⚠️ The app does not take {} from here. Please answer another way.", quoted(label))
             }
+            Note::AnswerRefused { .. } => {
+                "⚠️ The app did not accept your answer. Please look at it once more on the answer page.".to_owned()
+            }
             Note::NotConsumed { claim } => format!(
                 "⚠️ The app took {} but its agent did not use it, so the question is open again. Is its model configured?",
                 quoted(&claim.label)
@@ -128,6 +136,19 @@ impl Words for English {
         "This chat is not linked to that account any more. Nothing was sent.".to_owned()
     }
 
+    fn card_unlinked(&self) -> String {
+        "🔗 This chat is not linked to that account any more.".to_owned()
+    }
+
+    fn sign_in_again(&self, account: &str, source: &str, link: Option<&str>) -> String {
+        let (account, source) = (quoted(account), quoted(source));
+        let how = match link {
+            Some(link) => format!("Sign in again here: {link}"),
+            None => "Link it again to go on.".to_owned(),
+        };
+        format!("🔑 {source} does not accept the sign-in of {account} any more. What waits is kept. {how}")
+    }
+
     fn already(&self, label: &str, by: Option<&str>) -> String {
         match by {
             None => format!("Already answered: {}", quoted(label)),
@@ -167,6 +188,22 @@ impl Words for English {
 
     fn only_buttons(&self) -> String {
         "Typed messages answer nothing here. Please use the buttons below a question.".to_owned()
+    }
+
+    fn still_waits(&self) -> String {
+        "⏰ This question is still waiting for your answer.".to_owned()
+    }
+
+    fn digest(&self, count: usize) -> String {
+        if count == 1 {
+            "1 question waits for your answer.".to_owned()
+        } else {
+            format!("{count} questions wait for your answer.")
+        }
+    }
+
+    fn replied(&self) -> String {
+        "The agent has replied.".to_owned()
     }
 
     fn error_kept_private(&self) -> String {

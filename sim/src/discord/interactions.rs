@@ -56,9 +56,12 @@ impl World {
         self.state.interactions.get(&id).map(|interaction| json::interaction(&self.state, interaction, shape))
     }
 
-    /// Sends an interaction to the gateway.
+    /// Sends an interaction to the gateway, or to the endpoint where there is one.
     pub(super) fn deliver(&mut self, id: Id, shape: Shape) {
         let Some(event) = self.event_of(id, shape) else { return };
+        if self.endpoint.is_some() {
+            return self.outbox.push((id, event));
+        }
         let Some(interaction) = self.state.interactions.get_mut(&id) else { return };
         let guild = event.get("guild_id").map(|_| self.state.guild);
         interaction.delivered += self.gateway.dispatch("INTERACTION_CREATE", &event, Wanted::always(guild));

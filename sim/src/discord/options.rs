@@ -11,8 +11,8 @@ pub struct Options {
     pub token: String,
     /// The application's id; the bot user has the same.
     pub application_id: Id,
-    /// The key interactions over HTTP would be signed with, in hex, as `GET /applications/@me` shows it.
-    pub public_key: String,
+    /// The secret half of the key that interactions over HTTP are signed with; `GET /applications/@me` shows the other.
+    pub signing_key: [u8; 32],
     /// What HELLO tells the client. A client that misses two of these is closed with 4009.
     pub heartbeat_interval: Duration,
     /// The rate limits.
@@ -60,7 +60,7 @@ impl Options {
         Self {
             token: token.into(),
             application_id: application_id.into(),
-            public_key: "00".repeat(32),
+            signing_key: [11; 32],
             heartbeat_interval: Duration::from_millis(41_250),
             limits: Limits::platform(),
             identify_spacing: None,

@@ -5,6 +5,8 @@ use std::{
     time::Duration,
 };
 
+use serde_json::Value;
+
 use super::{
     fault::Faults,
     gateway::Gateway,
@@ -26,6 +28,10 @@ pub(super) struct World {
     pub(super) faults: Faults,
     pub(super) buckets: Buckets,
     pub(super) gateway: Gateway,
+    /// Where interactions are posted instead of being sent to the gateway.
+    pub(super) endpoint: Option<String>,
+    /// Interactions that are to be posted.
+    pub(super) outbox: Vec<(Id, Value)>,
     /// Messages by channel and nonce, with the moment they were created.
     pub(super) nonces: HashMap<(Id, String), (Id, Duration)>,
     /// Interactions by continuation token.
@@ -57,6 +63,8 @@ impl World {
             faults: Faults::default(),
             buckets: Buckets::default(),
             gateway: Gateway::default(),
+            endpoint: None,
+            outbox: Vec::new(),
             nonces: HashMap::new(),
             tokens: HashMap::new(),
             current: 0,

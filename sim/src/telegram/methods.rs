@@ -72,6 +72,7 @@ impl World {
             "answerCallbackQuery" => self.answer_callback(call, now),
             "sendChatAction" => self.chat_action(call),
             "setMyCommands" => self.set_commands(call),
+            "getMyCommands" => Ok(self.my_commands(call)),
             "getChat" => self.chat_info(call),
             "getChatMember" => self.chat_member(call),
             _ => Err(Refusal::not_found()),

@@ -156,6 +156,10 @@ pub const METHODS: &[Shape] = &[
             optional("language_code", &["String"]),
         ],
     },
+    Shape {
+        name: "getMyCommands",
+        fields: &[optional("scope", &["BotCommandScope"]), optional("language_code", &["String"])],
+    },
     Shape { name: "getChat", fields: &[needed("chat_id", &["Integer", "String"])] },
     Shape {
         name: "getChatMember",

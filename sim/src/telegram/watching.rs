@@ -85,10 +85,10 @@ impl Telegram {
         self.read(|world| world.violations.clone())
     }
 
-    /// The commands the bot set, as it sent them.
+    /// The commands the bot set for a language, as it sent them; the empty code is everybody else's.
     #[must_use]
-    pub fn commands(&self) -> Vec<Value> {
-        self.read(|world| world.commands.clone())
+    pub fn commands(&self, language: &str) -> Vec<Value> {
+        self.read(|world| world.commands.get(language).cloned().unwrap_or_default())
     }
 
     /// The signs of activity the bot sent, as chat and action, oldest first.

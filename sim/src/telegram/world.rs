@@ -35,7 +35,8 @@ pub(super) struct World {
     pub(super) chats: BTreeMap<i64, Chat>,
     pub(super) callbacks: HashMap<String, Callback>,
     pub(super) answers: Vec<CallbackAnswer>,
-    pub(super) commands: Vec<Value>,
+    /// The bot's commands by language; the empty code is everybody else's.
+    pub(super) commands: HashMap<String, Vec<Value>>,
     pub(super) actions: Vec<(i64, String)>,
     pub(super) queue: Queue,
     pub(super) webhook: Option<Webhook>,
@@ -72,7 +73,7 @@ impl World {
             chats: BTreeMap::new(),
             callbacks: HashMap::new(),
             answers: Vec::new(),
-            commands: Vec::new(),
+            commands: HashMap::new(),
             actions: Vec::new(),
             queue,
             webhook: None,

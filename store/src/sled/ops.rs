@@ -40,7 +40,8 @@ pub(super) fn record(txn: &mut Txn<'_>, ask: NewAsk) -> Saved<Recorded> {
 
 pub(super) fn claim(txn: &mut Txn<'_>, key: &AskKey, claim: Claim, audit: &AuditLine) -> Saved<Claimed> {
     let Some(old) = txn.ask(AskId::of(key))? else { return Ok(Claimed::Unknown) };
-    if !is_offered(&old, &claim.button) {
+    // A whole answer, from the answer page, is no button's; whether it is a valid one was checked against the ask's input.
+    if claim.response.is_none() && !is_offered(&old, &claim.button) {
         return Ok(Claimed::Lost(Box::new(old)));
     }
     let at = claim.at;

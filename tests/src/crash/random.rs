@@ -344,8 +344,10 @@ impl Scene {
     async fn press_orphans(&mut self, taps: &mut Vec<Tapped>) -> anyhow::Result<usize> {
         let mut count = 0;
         let evidence = self.evidence(taps, &HashMap::new());
-        for (ask, evidence) in evidence.iter().enumerate() {
+        for evidence in &evidence {
             for (channel, copy) in evidence.orphans() {
+                // Asks that never came to be left no evidence, so places in the two lists differ.
+                let ask = self.asks.iter().position(|known| known.mark == evidence.mark).context("no ask")?;
                 let known = self.asks.get(ask).context("no ask")?;
                 let person = self.crowd.people.get(known.person).context("nobody")?;
                 let Some((label, data)) = copy.buttons.first() else { continue };

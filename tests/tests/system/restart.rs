@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde_json::json;
 use sim::terreno::{AskSpec, Fault, Route, Script};
 use tests::{AT_ONCE, Channel, EMAIL, SOON, Setup, World};
 
@@ -205,6 +206,29 @@ async fn killed_again_and_again_it_still_answers_once() -> anyhow::Result<()> {
     screen.see("the agent's words", |card| card.text == "Noted: Team.").await?;
     let tap = screen.tap(&card, "Starter")?;
     assert!(screen.told(&tap, AT_ONCE).await?.contains("Team"));
+    world.assert_well_behaved()?;
+    drop(gateway);
+    Ok(())
+}
+
+/// What a button would send could not be read, and the process ends: the next one goes on reading.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_could_not_be_read_is_read_after_the_restart() -> anyhow::Result<()> {
+    let world = World::start().await?;
+    let gateway = world.gateway(&Setup::telegram()).await?;
+    world.terreno.inject(Fault::html(Route::ReadHistory, 503).for_ever());
+    let draft = json!({"title": "Reply", "prompt": "Here is a draft.", "initial": "Tuesday works.", "minLength": 1});
+    world.terreno.ask(EMAIL, "markdown", draft)?;
+    let screen = world.screen(Channel::Telegram);
+    let card = screen.card("Here is a draft.").await?;
+    let approves = |card: &tests::Card| card.labels.iter().any(|label| label.contains("Approve"));
+    assert!(!approves(&card), "nobody approves what is not shown: {card:#?}");
+    gateway.wait_at_rest(SOON).await?;
+    gateway.kill().await?;
+    world.terreno.clear_faults();
+    let gateway = world.gateway(&Setup::telegram()).await?;
+    let whole = |now: &tests::Card| now.id == card.id && now.text.contains("Tuesday works.") && approves(now);
+    screen.see("the draft and its button", whole).await?;
     world.assert_well_behaved()?;
     drop(gateway);
     Ok(())

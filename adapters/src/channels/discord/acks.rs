@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use asks::place::{Actor, MessageRef, Place};
+use serde_json::Value;
 
 use super::failure::{AckTrouble, Trouble, ack_trouble};
 use super::interaction::{Interaction, Ticket, What};
@@ -21,6 +22,9 @@ use crate::clock::SharedClock;
 
 /// Acknowledgements that came second within a minute before the log suspects another process.
 const SUSPICIOUS: u32 = 5;
+
+/// How long the answer to a posted interaction may be on its way before what it left open is filled in.
+const ARRIVED: Duration = Duration::from_millis(500);
 
 /// What answering needs.
 #[derive(Debug)]
@@ -43,24 +47,67 @@ impl Acks {
         let actor = Actor::Discord(user);
         match what {
             What::Press { custom_id, message } => {
-                let chat = channel.map(|channel| channel.to_string());
-                let message = chat.clone().zip(message).map(|(chat, id)| MessageRef { chat, id: id.to_string() });
                 let recorded = desk.recorded(locale.as_deref());
-                let press = Press { token: custom_id, actor, actor_name: user_name, language: locale, chat, message };
+                let press = pressed(custom_id, message, Who { actor, user_name, locale, channel });
                 self.reply(&ticket, came, desk.press(press), recorded).await;
             }
             What::Command(text) => {
-                let said = Said { actor, place: Place::DiscordUser(user), text, language: locale };
-                // A command without an answer in time ends in Discord's own "did not respond".
-                match tokio::time::timeout(ACK_PATIENCE, desk.said(said)).await {
-                    Ok(Some(text)) => {
+                let place = Place::DiscordUser(user);
+                let said = Said { actor, place, text, language: locale, name: user_name };
+                let said = async { desk.said(said).await.map_or(Reply::Defer, Reply::Notice) };
+                tokio::pin!(said);
+                match tokio::time::timeout(ACK_PATIENCE, &mut said).await {
+                    Ok(Reply::Notice(text)) => {
                         let _ = self.callback(&ticket, came, render::whisper(&text)).await;
                     }
-                    Ok(None) => tracing::debug!("a command that means nothing here"),
-                    Err(_) => tracing::debug!("a command took too long to answer"),
+                    Ok(Reply::Defer) => tracing::debug!("a command that means nothing here"),
+                    Err(_) => {
+                        let (_, reply) = tokio::join!(self.callback(&ticket, came, render::whisper_later()), said);
+                        if let Reply::Notice(text) = reply {
+                            self.fill_in(&ticket, &text).await;
+                        }
+                    }
                 }
             }
         }
+    }
+
+    /// Takes a posted interaction to the desk and gives the body of its response, in time. `None` if deciding crashed.
+    ///
+    /// What takes longer is carried through all the same, and told afterwards.
+    pub(super) async fn answer(self: &Arc<Self>, desk: Arc<dyn Desk>, interaction: Interaction) -> Option<Value> {
+        let Interaction { ticket, user, user_name, locale, channel, what } = interaction;
+        let actor = Actor::Discord(user);
+        let mut deciding = tokio::spawn(async move {
+            match what {
+                What::Press { custom_id, message } => {
+                    let recorded = desk.recorded(locale.as_deref());
+                    match desk.press(pressed(custom_id, message, Who { actor, user_name, locale, channel })).await {
+                        Reply::Defer => (render::acknowledge(), recorded),
+                        Reply::Notice(text) => (render::whisper(&text), text),
+                    }
+                }
+                What::Command(text) => {
+                    let place = Place::DiscordUser(user);
+                    let said = Said { actor, place, text, language: locale, name: user_name };
+                    let text = desk.said(said).await.unwrap_or_default();
+                    (render::whisper(&text), text)
+                }
+            }
+        });
+        if let Ok(decided) = tokio::time::timeout(ACK_PATIENCE, &mut deciding).await {
+            faults::point("discord.acknowledged");
+            return decided.ok().map(|(body, _)| body);
+        }
+        tracing::warn!("an interaction takes long; its person is asked to wait");
+        let acks = Arc::clone(self);
+        tokio::spawn(async move {
+            if let Ok((_, text)) = deciding.await {
+                tokio::time::sleep(ARRIVED).await;
+                acks.fill_in(&ticket, &text).await;
+            }
+        });
+        Some(render::whisper_later())
     }
 
     async fn reply(
@@ -92,7 +139,7 @@ impl Acks {
         }
     }
 
-    async fn callback(&self, ticket: &Ticket, came: Instant, body: serde_json::Value) -> Result<(), AckTrouble> {
+    async fn callback(&self, ticket: &Ticket, came: Instant, body: Value) -> Result<(), AckTrouble> {
         let route = Route::Callback { interaction: ticket.id, token: ticket.token.clone() };
         let Err(trouble) = self.rest.call(Call { route, body: Some(body), deadline: came + ACK }).await else {
             faults::point("discord.acknowledged");
@@ -154,6 +201,20 @@ impl Acks {
             tracing::debug!("a press was acknowledged before");
         }
     }
+}
+
+/// Who did it, and where.
+struct Who {
+    actor: Actor,
+    user_name: Option<String>,
+    locale: Option<String>,
+    channel: Option<u64>,
+}
+
+fn pressed(custom_id: String, message: Option<u64>, who: Who) -> Press {
+    let chat = who.channel.map(|channel| channel.to_string());
+    let message = chat.clone().zip(message).map(|(chat, id)| MessageRef { chat, id: id.to_string() });
+    Press { token: custom_id, actor: who.actor, actor_name: who.user_name, language: who.locale, chat, message }
 }
 
 fn say_failed(trouble: &Trouble) {

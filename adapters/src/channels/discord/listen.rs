@@ -8,8 +8,8 @@
 //! A connection ends in [`End`], which says what the next one is to do. Discord never delivers a tap twice, but its app
 //! tells the person at once that a press failed, so nothing is reported as lost after a gap.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use asks::place::ChannelKind;
@@ -20,6 +20,7 @@ use tokio_util::task::TaskTracker;
 use url::Url;
 
 use super::acks::Acks;
+use super::begun::Begun;
 use super::failure::{Trouble, failure};
 use super::interaction;
 use super::jitter::Jitter;
@@ -39,24 +40,32 @@ const HELLO: Duration = Duration::from_secs(5);
 const RESUME: Duration = Duration::from_secs(5);
 /// How long a new session may take to be ready.
 const IDENTIFY: Duration = Duration::from_secs(10);
-/// The shortest time between two new sessions; Discord allows one in five seconds.
-const BETWEEN_IDENTIFIES: Duration = Duration::from_millis(5_200);
 /// A connection that lasted this long starts the back-off anew.
 const STEADY: Duration = Duration::from_secs(5);
 /// How long a refused token waits for its second try, which decides.
 const SECOND_TRY: Duration = Duration::from_secs(6);
 /// How long presses that came before the end may take to be answered.
 const LAST_ANSWERS: Duration = Duration::from_secs(10);
+/// A wait on purpose that is long enough to be told as one.
+const LONG_WAIT: Duration = Duration::from_secs(20);
 /// Closes a connection without ending its session (1000 and 1001 would).
 const CLOSE_FOR_NOW: u16 = 4000;
 
-/// Events seen at the gateway, for metrics.
+/// What outlives a listener.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     /// `INTERACTION_CREATE` events.
     pub(super) seen: AtomicU64,
     /// Those that reached the desk.
     pub(super) handled: AtomicU64,
+    /// Sessions.
+    begun: Mutex<Begun>,
+}
+
+impl Counts {
+    fn begun(&self) -> MutexGuard<'_, Begun> {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// What listening needs.
@@ -79,7 +88,6 @@ struct State {
     session: Session,
     /// The gateway's address as the API gave it last.
     gateway: Option<String>,
-    identified: Option<Instant>,
     /// Connections that failed in a row.
     failures: u32,
 }
@@ -130,7 +138,11 @@ impl Listener {
             let pause = backoff.max(wait);
             state.failures = state.failures.saturating_add(1);
             tracing::info!(why, ?pause, failures = state.failures, "the connection to Discord's gateway is lost");
-            self.tell(Hearing::Deaf { why: format!("{why}; connecting again") });
+            self.tell(if wait >= LONG_WAIT {
+                Hearing::Paused { after: pause, why }
+            } else {
+                Hearing::Deaf { why: format!("{why}; connecting again") }
+            });
             if self.stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
                 break Ok(());
             }
@@ -147,11 +159,15 @@ impl Listener {
 
     async fn open(&self, state: &mut State) -> Result<Line, End> {
         let url = self.address(state).await?;
-        if state.session.id.is_none()
-            && let Some(last) = state.identified
-        {
-            let rest = BETWEEN_IDENTIFIES.saturating_sub(self.clock.instant().saturating_duration_since(last));
-            tokio::time::sleep(rest).await;
+        if state.session.id.is_none() {
+            let wait = self.counts.begun().wait(self.clock.instant());
+            if wait >= LONG_WAIT {
+                let why = "new sessions do not hold, and Discord allows only so many a day; look for another process that \
+                           uses the bot's token";
+                tracing::warn!(?wait, why);
+                self.tell(Hearing::Paused { after: wait, why: why.to_owned() });
+            }
+            tokio::time::sleep(wait).await;
         }
         let socket = match Socket::connect(&url).await {
             Ok(socket) => socket,
@@ -329,7 +345,7 @@ impl Listener {
         };
         line.resuming = state.session.id.is_some();
         if !line.resuming {
-            state.identified = Some(now);
+            self.counts.begun().note(now);
         }
         line.due = Some(now + patience);
         line.socket.send(text).await.map_err(broken)

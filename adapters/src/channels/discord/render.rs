@@ -243,7 +243,21 @@ fn fitting(text: &str, room: usize) -> String {
 }
 
 fn fitting_or_nothing(text: &str) -> String {
-    if text.trim().is_empty() { NOTHING.to_owned() } else { fitting(text, CONTENT) }
+    if text.trim().is_empty() {
+        return NOTHING.to_owned();
+    }
+    // A private sentence may end with a line that is an address of ours, to be opened: nothing in it is markup.
+    match text.rsplit_once('\n') {
+        Some((before, address)) if is_plain_address(address) && escaped_len(before) + address.len() < CONTENT => {
+            format!("{}\n{address}", escape(before))
+        }
+        _ => fitting(text, CONTENT),
+    }
+}
+
+fn is_plain_address(line: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b':' | b'/' | b'.' | b'-');
+    (line.starts_with("https://") || line.starts_with("http://")) && line.bytes().all(plain)
 }
 
 /// Messages being filled, one after the other.

@@ -28,6 +28,10 @@ pub(super) enum Route {
     Channel { channel: u64 },
     /// The first response to an interaction.
     Callback { interaction: u64, token: InteractionToken },
+    /// The commands the app offers, with their translations.
+    Commands { application: u64 },
+    /// Replaces all of them.
+    SetCommands { application: u64 },
     /// Fills in a deferred response.
     EditOriginal { application: u64, token: InteractionToken },
 }
@@ -46,7 +50,8 @@ impl Route {
     /// The HTTP method.
     pub(super) fn method(&self) -> Method {
         match self {
-            Self::Me | Self::Application | Self::GatewayBot | Self::Gateway => Method::GET,
+            Self::Me | Self::Application | Self::GatewayBot | Self::Gateway | Self::Commands { .. } => Method::GET,
+            Self::SetCommands { .. } => Method::PUT,
             Self::OpenDm | Self::Create { .. } | Self::Typing { .. } | Self::Callback { .. } => Method::POST,
             Self::Edit { .. } | Self::Channel { .. } | Self::EditOriginal { .. } => Method::PATCH,
         }
@@ -70,6 +75,8 @@ impl Route {
             Self::Typing { .. } => "typing",
             Self::Channel { .. } => "channel",
             Self::Callback { .. } => "callback",
+            Self::Commands { .. } => "commands",
+            Self::SetCommands { .. } => "set-commands",
             Self::EditOriginal { .. } => "edit-original",
         }
     }
@@ -88,7 +95,7 @@ impl Route {
     /// The whole address. Whatever a path segment holds is percent-encoded.
     pub(super) fn url(&self, base: &Url) -> Url {
         let mut url = base.clone();
-        url.set_query(None);
+        url.set_query(matches!(self, Self::Commands { .. }).then_some("with_localizations=true"));
         if let Ok(mut path) = url.path_segments_mut() {
             path.pop_if_empty().extend(["api", "v10"]).extend(self.segments());
         }
@@ -111,6 +118,9 @@ impl Route {
             Self::Channel { channel } => fixed(&["channels", &channel.to_string()]),
             Self::Callback { interaction, token } => {
                 fixed(&["interactions", &interaction.to_string(), &token.0, "callback"])
+            }
+            Self::Commands { application } | Self::SetCommands { application } => {
+                fixed(&["applications", &application.to_string(), "commands"])
             }
             Self::EditOriginal { application, token } => {
                 fixed(&["webhooks", &application.to_string(), &token.0, "messages", "@original"])

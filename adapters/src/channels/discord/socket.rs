@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::{SinkExt, StreamExt};
 use tokio::net::TcpStream;
-use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 use url::Url;
@@ -17,6 +17,8 @@ const CONNECT: Duration = Duration::from_secs(5);
 const SEND: Duration = Duration::from_secs(4);
 /// How long a farewell may take.
 const CLOSE: Duration = Duration::from_millis(300);
+/// The most of one message that is read, in bytes. The largest is READY, at some hundred bytes for each of 2,500 servers.
+const MOST_MESSAGE: usize = 8 << 20;
 
 /// An open connection.
 pub(super) struct Socket(WebSocketStream<MaybeTlsStream<TcpStream>>);
@@ -39,7 +41,8 @@ impl Socket {
     /// # Errors
     /// Why not, in a few words.
     pub(super) async fn connect(url: &Url) -> Result<Self, &'static str> {
-        let connecting = tokio_tungstenite::connect_async_with_config(url.as_str(), None, true);
+        let config = WebSocketConfig::default().max_message_size(Some(MOST_MESSAGE)).max_frame_size(Some(MOST_MESSAGE));
+        let connecting = tokio_tungstenite::connect_async_with_config(url.as_str(), Some(config), true);
         match tokio::time::timeout(CONNECT, connecting).await {
             Ok(Ok((stream, _))) => Ok(Self(stream)),
             Ok(Err(error)) => Err(told(&error)),

@@ -3,7 +3,7 @@
 use crate::channel::Capabilities;
 
 /// What the channel can do. A label is cut by the phone, not refused by the server.
-pub(super) const CAPABILITIES: Capabilities = Capabilities { label_limit: 40, shows_content: false };
+pub(super) const CAPABILITIES: Capabilities = Capabilities { label_limit: 40, sends_once: true, shows_content: false };
 /// The most actions; the server refuses a fourth.
 pub(super) const ACTIONS: usize = 3;
 /// The most bytes of text. The server takes 4,096, but the relays of the phones' makers carry about 4 KB for everything,

@@ -5,6 +5,8 @@
 
 use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use reqwest::header::RETRY_AFTER;
@@ -82,6 +84,8 @@ pub(super) struct Client {
     http: reqwest::Client,
     base: String,
     token: BotToken,
+    /// Whether something has listened through it.
+    listened: Arc<AtomicBool>,
 }
 
 impl fmt::Debug for Client {
@@ -94,7 +98,20 @@ impl Client {
     /// A client for the server at `api_url`.
     #[must_use]
     pub(super) fn new(http: reqwest::Client, api_url: &Url, token: BotToken) -> Self {
-        Self { http, base: api_url.as_str().trim_end_matches('/').to_owned(), token }
+        Self { http, base: api_url.as_str().trim_end_matches('/').to_owned(), token, listened: Arc::default() }
+    }
+
+    /// A client for one listener. Every listener after the first gets connections of its own, since the one before may have
+    /// ended because those that were there did not work.
+    #[must_use]
+    pub(super) fn for_listening(&self) -> Self {
+        let mut own = self.clone();
+        if self.listened.swap(true, Ordering::Relaxed)
+            && let Ok(http) = crate::http::client()
+        {
+            own.http = http;
+        }
+        own
     }
 
     /// Calls `method` and reads its result, within a deadline.
@@ -110,8 +127,8 @@ impl Client {
         let request = self.http.post(url).json(body).timeout(within);
         let mut answer = request.send().await.map_err(|error| self.transport(error))?;
         let status = answer.status().as_u16();
-        let retry_after =
-            answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok()).map(wait);
+        let retry_after = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+        let retry_after = retry_after.and_then(wait);
         let mut bytes = Vec::new();
         while let Some(chunk) = answer.chunk().await.map_err(|error| self.cut_short(error))? {
             bytes.extend_from_slice(&chunk);
@@ -147,11 +164,11 @@ impl Client {
     fn refusal(&self, envelope: &Value, status: u16, retry_after: Option<Duration>) -> Refusal {
         let number = |path: &str| envelope.pointer(path).and_then(Value::as_i64);
         let said = envelope.get("description").and_then(Value::as_str).unwrap_or_default();
-        let seconds = number("/parameters/retry_after").and_then(|seconds| u64::try_from(seconds).ok());
+        let seconds = envelope.pointer("/parameters/retry_after").and_then(Value::as_f64);
         Refusal {
             code: number("/error_code").unwrap_or_else(|| i64::from(status)),
             description: self.scrub(said),
-            retry_after: seconds.map(wait).or(retry_after),
+            retry_after: seconds.and_then(wait).or(retry_after),
             migrate_to: number("/parameters/migrate_to_chat_id"),
         }
     }
@@ -187,7 +204,96 @@ impl Client {
     }
 }
 
-/// Seconds from outside as a wait that can be added to any instant.
-fn wait(seconds: u64) -> Duration {
-    Duration::from_secs(seconds).min(LONGEST_WAIT)
+/// Seconds from outside, with a fraction or without, as a wait that can be added to any instant.
+fn wait(seconds: f64) -> Option<Duration> {
+    (seconds >= 0.0).then(|| Duration::try_from_secs_f64(seconds).map_or(LONGEST_WAIT, |wait| wait.min(LONGEST_WAIT)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use serde_json::json;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    /// A server that does the same with every connection.
+    async fn serve<F>(talk: impl Fn(TcpStream) -> F + Send + 'static) -> Url
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(talk(stream));
+            }
+        });
+        url
+    }
+
+    fn client(url: &Url) -> Client {
+        Client::new(crate::http::client().unwrap(), url, BotToken::new("1:s3cret"))
+    }
+
+    async fn ask(client: &Client, within: Duration) -> Result<Value, Trouble> {
+        client.call("GetMe", &json!({}), within).await
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_comes_byte_by_byte_ends_at_the_deadline() {
+        let url = serve(|mut stream| async move {
+            let _read = stream.read(&mut [0; 4096]).await;
+            let _sent = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{").await;
+            while stream.write_all(b" ").await.is_ok() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        })
+        .await;
+        let client = client(&url);
+        let asked = ask(&client, Duration::from_millis(300));
+        let answer = tokio::time::timeout(Duration::from_secs(5), asked).await.expect("it has an end");
+        assert!(matches!(&answer, Err(Trouble::NoAnswer { why }) if !why.contains("s3cret")), "{answer:?}");
+    }
+
+    #[tokio::test]
+    async fn a_listener_that_is_begun_anew_has_connections_of_its_own() {
+        let connections = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&connections);
+        let url = serve(move |mut stream| {
+            count.fetch_add(1, Ordering::SeqCst);
+            async move {
+                while stream.read(&mut [0; 4096]).await.is_ok_and(|length| length > 0) {
+                    let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 23\r\n\r\n{\"ok\":true,\"result\":{}}";
+                    let _sent = stream.write_all(answer).await;
+                }
+            }
+        })
+        .await;
+        let client = client(&url);
+        let mut opened = Vec::new();
+        for own in [&client, &client.for_listening(), &client, &client.for_listening(), &client] {
+            ask(own, Duration::from_secs(5)).await.unwrap();
+            opened.push(connections.load(Ordering::SeqCst));
+        }
+        assert_eq!(opened, [1, 1, 1, 2, 2]);
+    }
+
+    #[test]
+    fn waits_are_believed_up_to_a_day() {
+        let (day, none) = (Some(LONGEST_WAIT), None);
+        for (seconds, expected) in [
+            (0.0, Some(Duration::ZERO)),
+            (1.25, Some(Duration::from_millis(1_250))),
+            (56.0, Some(Duration::from_secs(56))),
+            (1e300, day),
+            (f64::INFINITY, day),
+            (-1.0, none),
+            (f64::NAN, none),
+        ] {
+            assert_eq!(wait(seconds), expected, "{seconds}");
+        }
+    }
 }

@@ -109,6 +109,7 @@ pub(super) fn channel_at(api_url: Url, pace: Pace) -> Arc<TelegramChannel> {
             note_every: Duration::from_mins(1),
         },
         commands: Vec::new(),
+        webhook: None,
     }))
 }
 

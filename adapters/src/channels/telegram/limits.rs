@@ -38,8 +38,9 @@ pub(super) const CALL: Duration = Duration::from_secs(10);
 pub(super) const REQUEST: Duration = Duration::from_secs(4);
 /// How long an acknowledgement may take.
 pub(super) const ACKNOWLEDGE: Duration = Duration::from_secs(5);
-/// How long recording a press may take before its person is asked to wait. A query can be answered for about 15 s.
-pub(super) const PRESS_PATIENCE: Duration = Duration::from_secs(5);
+/// How long recording a press may take before its person is asked to wait. A query is answered once, so a disk that is only slow
+/// still gets to say how it went; and nobody looks at a waiting mark for longer.
+pub(super) const PRESS_PATIENCE: Duration = Duration::from_millis(2_500);
 
 /// How quickly messages go out.
 ///

@@ -14,7 +14,7 @@ use teloxide::requests::Payload;
 use teloxide::types::AllowedUpdate;
 use tokio_util::sync::CancellationToken;
 
-use super::client::Trouble;
+use super::client::{Client, Trouble};
 use super::failure::{Meaning, meaning, wait_wanted};
 use super::{TelegramChannel, limits};
 use crate::channel::{Desk, Failure, Hearing};
@@ -22,9 +22,11 @@ use crate::channel::{Desk, Failure, Hearing};
 mod ear;
 #[cfg(feature = "fuzzing")]
 pub(super) mod fuzzing;
+mod hook;
 mod update;
 
 pub use self::ear::Ear;
+pub(super) use self::hook::{Hook, keep, receive};
 
 /// The name the time of the last success is remembered under, in milliseconds since 1970.
 const HEARD: &str = "telegram.heard";
@@ -55,10 +57,12 @@ pub(super) async fn run(
     stop: CancellationToken,
 ) -> Result<(), Failure> {
     let ear = Ear::new(Arc::clone(&channel), Arc::clone(&desk)).await;
+    let client = channel.client.for_listening();
     let last = desk.recall(HEARD).await.and_then(|millis| millis.parse().ok());
     let offset_since = channel.clock.instant();
     let mut listener = Listener {
         channel,
+        client,
         desk,
         ear,
         offset: None,
@@ -75,6 +79,7 @@ pub(super) async fn run(
 
 struct Listener {
     channel: Arc<TelegramChannel>,
+    client: Client,
     desk: Arc<dyn Desk>,
     ear: Ear,
     /// What the next request confirms. `None` at start: ids begin anew at random after a quiet week.
@@ -93,6 +98,8 @@ struct Listener {
 struct Failures {
     count: u32,
     conflict: bool,
+    /// Conflicts since the last poll that lasted: two programs that take turns both succeed now and then.
+    conflicts: u32,
 }
 
 /// How to go on after a failed poll.
@@ -121,8 +128,9 @@ impl Listener {
             match polled {
                 Ok(updates) => {
                     let was_long = !wait.is_zero();
+                    let lasted = self.channel.clock.instant() - asked >= self.channel.timing.poll * 4 / 5;
                     wait = self.channel.timing.poll;
-                    self.heard().await;
+                    self.heard(lasted).await;
                     if !updates.is_empty() {
                         self.handle(updates).await;
                     } else if was_long && self.channel.clock.instant() - asked < EMPTY_PAUSE {
@@ -130,10 +138,11 @@ impl Listener {
                     }
                     self.note(false).await;
                 }
+                Err(trouble) if is_webhook(&trouble) && hook::remove_ours(&self.channel, &self.desk).await => {}
                 Err(trouble) => {
-                    let (length, told) = match self.failures.after(&trouble, &self.channel.timing) {
-                        Then::Wait { pause, told } => (self.channel.jittered(pause), told),
-                        Then::WaitExactly { pause, told } => (pause, told),
+                    let (length, asked_for, told) = match self.failures.after(&trouble, &self.channel.timing) {
+                        Then::Wait { pause, told } => (self.channel.jittered(pause), false, told),
+                        Then::WaitExactly { pause, told } => (pause, true, told),
                         Then::Stop => {
                             let why =
                                 "the bot's token is not accepted; put a valid one into [telegram] token".to_owned();
@@ -146,7 +155,9 @@ impl Listener {
                         if self.failures.count <= 2 {
                             tracing::warn!(why, "not hearing Telegram");
                         }
-                        self.desk.hearing(ChannelKind::Telegram, Hearing::Deaf { why });
+                        let after = length;
+                        let hearing = if asked_for { Hearing::Paused { after, why } } else { Hearing::Deaf { why } };
+                        self.desk.hearing(ChannelKind::Telegram, hearing);
                     }
                     wait = if self.failures.conflict { PROBE_AFTER_CONFLICT } else { Duration::ZERO };
                     pause(length, stop).await;
@@ -158,10 +169,15 @@ impl Listener {
 
     async fn poll(&self, wait: Duration, limit: u8) -> Result<Vec<Value>, Trouble> {
         let seconds = u32::try_from(wait.as_secs()).unwrap_or(u32::MAX);
-        self.channel.get_updates(self.offset, seconds, limit, wait + self.channel.timing.grace).await
+        let mut payload = GetUpdates::new();
+        payload.timeout = Some(seconds);
+        payload.limit = Some(limit);
+        payload.allowed_updates = Some(UPDATES.to_vec());
+        let body = super::wire::WithOffset { payload, offset: self.offset };
+        self.client.call(GetUpdates::NAME, &body, wait + self.channel.timing.grace).await
     }
 
-    async fn heard(&mut self) {
+    async fn heard(&mut self, lasted: bool) {
         self.unconfirmed = false;
         if self.channel.clock.instant().saturating_duration_since(self.offset_since) > OFFSET_AGE {
             self.offset = None;
@@ -170,7 +186,7 @@ impl Listener {
         if self.failures.count > 1 {
             tracing::info!("hearing Telegram again");
         }
-        self.failures = Failures::default();
+        self.failures.over(lasted);
         self.desk.hearing(ChannelKind::Telegram, Hearing::Listening);
         let away = self.last_heard.map_or(0, |last| now.saturating_sub(last));
         self.last_heard = Some(now);
@@ -216,6 +232,12 @@ impl Listener {
 }
 
 impl Failures {
+    /// A poll succeeded; `lasted` if it had the time in which another program would have come in between.
+    fn over(&mut self, lasted: bool) {
+        let conflicts = if lasted { 0 } else { self.conflicts };
+        *self = Self { conflicts, ..Self::default() };
+    }
+
     fn after(&mut self, trouble: &Trouble, timing: &limits::Timing) -> Then {
         self.count = self.count.saturating_add(1);
         let seen = match trouble {
@@ -223,6 +245,7 @@ impl Failures {
             _ => Meaning::ServerTrouble,
         };
         self.conflict = seen == Meaning::OtherPoller;
+        self.conflicts = self.conflicts.saturating_add(u32::from(self.conflict));
         let longest = if self.conflict { timing.longest_conflict_wait } else { timing.longest_wait };
         let pause = timing.first_wait.saturating_mul(1 << (self.count - 1).min(16)).min(longest);
         let repeated = |why: String| (self.count >= 2).then_some(why);
@@ -238,10 +261,10 @@ impl Failures {
             },
             Meaning::OtherPoller => Then::Wait {
                 pause,
-                told: repeated(
+                told: (self.conflicts >= 2).then(|| {
                     "conflict: another program polls with this bot's token; stop it, or give askgate a bot of its own"
-                        .to_owned(),
-                ),
+                        .to_owned()
+                }),
             },
             _ => {
                 let why = format!("Telegram cannot be reached ({}); askgate keeps trying", words(trouble));
@@ -255,21 +278,11 @@ impl Failures {
     }
 }
 
-impl TelegramChannel {
-    async fn get_updates(
-        &self,
-        offset: Option<i64>,
-        seconds: u32,
-        limit: u8,
-        within: Duration,
-    ) -> Result<Vec<Value>, Trouble> {
-        let mut payload = GetUpdates::new();
-        payload.timeout = Some(seconds);
-        payload.limit = Some(limit);
-        payload.allowed_updates = Some(UPDATES.to_vec());
-        self.client.call(GetUpdates::NAME, &super::wire::WithOffset { payload, offset }, within).await
-    }
+fn is_webhook(trouble: &Trouble) -> bool {
+    matches!(trouble, Trouble::Refused(refusal) if meaning(refusal) == Meaning::WebhookSet)
+}
 
+impl TelegramChannel {
     /// A pause changed by up to a quarter, so that many processes do not come back at the same moment.
     fn jittered(&self, pause: Duration) -> Duration {
         let mut jitter = self.jitter.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

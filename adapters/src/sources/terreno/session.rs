@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 use asks::ids::Subject;
 use tokio::time::timeout;
 
-use super::credential::{Credential, Known};
+use super::credential::{Credential, Known, Secret};
 use super::jwt;
+use super::linked::{self, Renewals};
 use super::pace::Gate;
 use super::sign_in::Door;
 use super::transport::Reply;
@@ -38,6 +39,8 @@ pub(super) struct Account {
     credential: Credential,
     turnstile: tokio::sync::Mutex<()>,
     state: Mutex<State>,
+    /// Where renewals go, for the account of somebody who linked themselves.
+    renewed: Option<Box<Renewals>>,
 }
 
 /// A token and how long it is good for.
@@ -108,7 +111,17 @@ impl Account {
             let adopted = state.adopt(tokens, origin, now);
             debug_assert!(adopted.is_ok(), "there is no earlier subject to differ from");
         }
-        Self { credential, turnstile: tokio::sync::Mutex::new(()), state: Mutex::new(state) }
+        Self { credential, turnstile: tokio::sync::Mutex::new(()), state: Mutex::new(state), renewed: None }
+    }
+
+    /// The account of somebody who linked themselves, with what was kept of it.
+    pub(super) fn linked(session: &linked::Session, renewed: Option<Box<Renewals>>, now: Instant) -> Self {
+        let refresh_token = session.refresh.as_ref().map(|refresh| Secret::new(refresh.as_str()));
+        let credential = Credential::Token { token: Secret::new(session.token.as_str()), refresh_token };
+        let account = Self { renewed, ..Self::new(credential, now) };
+        // An opaque token does not say whose it is; the sign-in did.
+        account.state().subject = Some(Subject::new(session.subject.as_str()));
+        account
     }
 
     /// Whose account it is, if any token told.
@@ -193,7 +206,13 @@ impl Account {
             .map_err(too_long)
             .and_then(|found| found)
             .and_then(|(tokens, origin)| state.adopt(tokens, origin, now));
-        adopted.inspect_err(|failure| state.note(failure, refused, self.signs_in(), now))
+        let adopted = adopted.inspect_err(|failure| state.note(failure, refused, self.signs_in(), now))?;
+        let subject = state.subject.clone();
+        drop(state);
+        if let (Some(renewed), Some(subject)) = (&self.renewed, subject) {
+            renewed.tell(&adopted.token, adopted.refresh.as_deref(), &subject);
+        }
+        Ok(adopted)
     }
 
     /// Takes in a reply to a call of this account.
@@ -353,7 +372,6 @@ fn dead_token(refusal: Option<String>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::credential::Secret;
     use super::*;
     use crate::clock::{Clock as _, SystemClock};
 

@@ -12,8 +12,9 @@ use tokio::sync::Semaphore;
 
 use super::pace::Gate;
 use super::transport::{Call, Transport};
-use super::verdict::{self, Denied, Tokens};
+use super::verdict::{self, Denied, Person, Tokens};
 use crate::clock::SharedClock;
+use crate::source::Failure;
 
 /// How long one sign-in may take.
 const SIGN_IN: Duration = Duration::from_secs(10);
@@ -73,6 +74,8 @@ type Route = &'static [&'static str];
 const TERRENO: Route = &["auth", "login"];
 const BETTER_AUTH: Route = &["api", "auth", "sign-in", "email"];
 const REFRESH: Route = &["auth", "refresh_token"];
+const ME: Route = &["auth", "me"];
+const SESSION: Route = &["api", "auth", "get-session"];
 const ROUTES: [(u8, Route); 2] = [(0, TERRENO), (1, BETTER_AUTH)];
 const UNKNOWN: u8 = u8::MAX;
 
@@ -127,6 +130,22 @@ impl Door {
     /// See [`Denied`].
     pub(super) async fn refresh(&self, refresh: &str) -> Result<Tokens, Denied> {
         self.post(REFRESH, &json!({"refreshToken": refresh})).await
+    }
+
+    /// Asks whose a token is. One of three parts is a JWT and is asked for there first, any other is a session of Better Auth.
+    ///
+    /// # Errors
+    /// [`Failure::Unauthorised`] when it is nobody's; see [`Failure`] for the others.
+    pub(super) async fn whose(&self, token: &str) -> Result<Person, Failure> {
+        let (first, second) = if token.split('.').count() == 3 { (ME, SESSION) } else { (SESSION, ME) };
+        let ask = async |path: Route| {
+            let call = Call { method: Method::GET, path, body: None, within: SIGN_IN, most: REPLY_BYTES };
+            self.transport.send(&call, Some(token)).await.map_err(verdict::call_trouble)
+        };
+        let reply = ask(first).await?;
+        // A host has one kind of sign-in or both.
+        let reply = if matches!(reply.status, 404 | 405) { ask(second).await? } else { reply };
+        verdict::person(&reply)
     }
 
     async fn post(&self, path: Route, body: &Value) -> Result<Tokens, Denied> {

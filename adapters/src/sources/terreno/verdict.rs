@@ -18,6 +18,9 @@ const FIELDS: usize = 32;
 /// The most of each field's path and sentence, in characters.
 const FIELD_CHARS: usize = 300;
 
+/// What is said of a reply that should name a person and does not.
+const NO_PERSON: &str = "it did not say whose the token is; check that the source's `url` leads to the Terreno API";
+
 /// What Terreno and Better Auth write when they refuse a credential, and what that means. Their own words are not passed
 /// on, since they could repeat what was sent.
 const REFUSALS: [(&str, &str); 12] = [
@@ -43,6 +46,15 @@ pub(super) struct Tokens {
     pub(super) refresh: Option<String>,
     /// Whose it is, where the reply says so.
     pub(super) subject: Option<String>,
+}
+
+/// Whom a token belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Person {
+    /// The person's id.
+    pub(super) subject: String,
+    /// The e-mail address, or else the name.
+    pub(super) display: Option<String>,
 }
 
 /// Why a sign-in or a refresh brought nothing.
@@ -209,6 +221,27 @@ pub(super) fn tokens(reply: &Reply) -> Result<Tokens, Denied> {
         }
         (status, _) => Err(Denied::Unavailable { why: format!("its sign-in answered {}", status_words(status)) }),
     }
+}
+
+/// Reads a reply to `GET /auth/me` (`data`) or to `GET /api/auth/get-session` (`user`, or `null` for nobody).
+///
+/// # Errors
+/// [`Failure::Unauthorised`] when the token is nobody's; see [`Failure`] for the others.
+pub(super) fn person(reply: &Reply) -> Result<Person, Failure> {
+    if reply.status != 200 {
+        return Err(failure(reply));
+    }
+    let body: Value = serde_json::from_str(&wire::mend(&reply.body)).map_err(|_| unavailable(NO_PERSON.to_owned()))?;
+    if body.is_null() {
+        return Err(Failure::Unauthorised { why: "the source does not know the token".to_owned() });
+    }
+    let user = body.get("data").or_else(|| body.get("user"));
+    let text = |key: &str| {
+        let text = user.and_then(|user| user.get(key)).and_then(Value::as_str);
+        text.filter(|text| !text.trim().is_empty()).map(short)
+    };
+    let subject = text("id").or_else(|| text("_id")).ok_or_else(|| unavailable(NO_PERSON.to_owned()))?;
+    Ok(Person { subject, display: text("email").or_else(|| text("name")) })
 }
 
 /// Why a sign-in or a refresh failed that brought no reply.

@@ -18,6 +18,12 @@ impl Worker {
             super::super::touch_notice(&self.hub, &notice);
             return Ok(Flow::Done);
         }
+        // What an agent said is for nobody who reads there after the account left.
+        if let Some(record) = self.hub.ledger.ask(&notice.ask).await?
+            && !self.hub.links.shows(&record.account, &self.place)
+        {
+            return self.end_notice(notice, NoticeState::Dropped).await;
+        }
         let attempt = match notice.state {
             NoticeState::Planned => 1,
             NoticeState::Sending { attempt } if attempt < MAX_SENDS => attempt + 1,

@@ -24,6 +24,11 @@ impl Worker {
         digest: u64,
     ) -> Result<Flow, LedgerError> {
         let DeliveryState::Shown { message, .. } = delivery.state.clone() else { return Ok(Flow::Done) };
+        if self.hub.once_more.button(delivery.id, self.hub.clock.instant()).is_some() {
+            // Only memory knows of the question. If what became of this edit is never known, the card must still come back.
+            delivery.state = DeliveryState::Shown { message: message.clone(), rendered: 0 };
+            self.save(delivery.clone()).await?;
+        }
         let revised = channel.revise(&self.place, &message, card).await;
         faults::point("revise.sent");
         let failure = match revised {

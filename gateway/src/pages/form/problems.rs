@@ -38,7 +38,7 @@ pub fn problems(ask: &Input, errors: &[FieldError], words: &dyn Words) -> Vec<Pr
 }
 
 /// The form field that a path belongs to.
-fn field_of(path: &str) -> Option<String> {
+pub(super) fn field_of(path: &str) -> Option<String> {
     let rest = path.strip_prefix("content.").or_else(|| path.strip_prefix("content"))?;
     let first = rest.split(['.', '[']).next().unwrap_or_default();
     match first {

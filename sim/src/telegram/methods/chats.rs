@@ -99,7 +99,11 @@ impl World {
         {
             return Err(Refusal::bad("BOT_COMMAND_LANGUAGE_INVALID"));
         }
-        self.commands = commands;
+        self.commands.insert(language, commands);
         Ok(Done::yes())
+    }
+
+    pub(super) fn my_commands(&self, call: &Call) -> Done {
+        json!(self.commands.get(&call.text("language_code")).cloned().unwrap_or_default()).into()
     }
 }

@@ -154,6 +154,8 @@ pub(super) fn channel_at(url: &str) -> Arc<DiscordChannel> {
         http: crate::http::client().unwrap(),
         clock: Arc::new(SystemClock),
         rng: StdRng::seed_from_u64(1),
+        commands: Vec::new(),
+        interactions: None,
     }))
 }
 

@@ -64,7 +64,8 @@ impl Ear {
 
     /// Handles a batch of updates; returns when all of it may be confirmed, with the last id.
     ///
-    /// Presses go side by side, everything else in order beside them. Acknowledgements and answers leave on their own.
+    /// Presses go side by side, each in a task of its own that ends also if the listener does not live so long; everything else
+    /// goes in order beside them. Acknowledgements and answers leave on their own.
     pub async fn take(&self, updates: Vec<Value>) -> Option<i64> {
         let mut presses = Vec::new();
         let mut others = Vec::new();
@@ -76,21 +77,19 @@ impl Ear {
             };
             last = last.max(Some(id));
             match update::read(raw) {
-                Update::Press { query, press } => presses.push(self.press(query, press)),
-                Update::EmptyPress { query } => self.acknowledge(query, None),
+                Update::Press { query, press } => presses.push(self.tasks.spawn(self.hands().press(query, press))),
+                Update::EmptyPress { query } => self.hands().acknowledge(query, None),
                 Update::Unreadable(what) => self.count_unreadable(Some(id), what),
                 Update::Other => tracing::debug!(id, "an update of no interest"),
                 other => others.push((id, other)),
             }
         }
-        tokio::join!(join_all(presses), self.others(others));
+        let (outcomes, ()) = tokio::join!(join_all(presses), self.others(others));
+        if outcomes.iter().any(Result::is_err) {
+            // Not confirming it would bring it again for ever, and everything behind it would wait.
+            tracing::error!("a press could not be handled and is passed over; please report this with the log");
+        }
         last
-    }
-
-    /// How many updates could not be read so far.
-    #[must_use]
-    pub fn unreadable(&self) -> u64 {
-        self.unreadable.load(Ordering::Relaxed)
     }
 
     /// Waits until what left on its own has arrived, but not for long.
@@ -101,31 +100,8 @@ impl Ear {
         }
     }
 
-    async fn press(&self, query: String, press: Press) {
-        let wait = self.desk.still_saving(press.language.as_deref());
-        let decide = self.desk.press(press);
-        tokio::pin!(decide);
-        // A query can be answered once. Where the disk takes long, its person hears that nothing is promised yet; how it went is
-        // then on the card, and this update is not confirmed before it is known.
-        match tokio::time::timeout(limits::PRESS_PATIENCE, &mut decide).await {
-            Ok(Reply::Defer) => self.acknowledge(query, None),
-            Ok(Reply::Notice(sentence)) => self.acknowledge(query, Some(sentence)),
-            Err(_) => {
-                tracing::warn!("a press takes long to record; its person is asked to wait");
-                self.acknowledge(query, Some(wait));
-                decide.await;
-            }
-        }
-    }
-
-    fn acknowledge(&self, query: String, notice: Option<String>) {
-        let channel = Arc::clone(&self.channel);
-        self.tasks.spawn(async move {
-            let within = limits::ACKNOWLEDGE;
-            if tokio::time::timeout(within, channel.acknowledge(query, notice)).await.is_err() {
-                tracing::debug!("a press could not be acknowledged in time; the press itself is not affected");
-            }
-        });
+    fn hands(&self) -> Hands {
+        Hands { channel: Arc::clone(&self.channel), desk: Arc::clone(&self.desk), tasks: self.tasks.clone() }
     }
 
     async fn others(&self, updates: Vec<(i64, Update)>) {
@@ -177,9 +153,46 @@ impl Ear {
         }
     }
 
-    fn count_unreadable(&self, id: Option<i64>, what: &str) {
+    /// Counts an update that says nothing to us.
+    pub(super) fn count_unreadable(&self, id: Option<i64>, what: &str) {
         let so_far = self.unreadable.fetch_add(1, Ordering::Relaxed) + 1;
         tracing::warn!(id, what, so_far, "an update could not be read; it is skipped");
+    }
+}
+
+/// What handling one press needs.
+struct Hands {
+    channel: Arc<TelegramChannel>,
+    desk: Arc<dyn Desk>,
+    tasks: TaskTracker,
+}
+
+impl Hands {
+    async fn press(self, query: String, press: Press) {
+        let wait = self.desk.still_saving(press.language.as_deref());
+        let decide = self.desk.press(press);
+        tokio::pin!(decide);
+        // A query can be answered once. Where the disk takes long, its person hears that nothing is promised yet; how it went is
+        // then on the card, and this update is not confirmed before it is known.
+        match tokio::time::timeout(limits::PRESS_PATIENCE, &mut decide).await {
+            Ok(Reply::Defer) => self.acknowledge(query, None),
+            Ok(Reply::Notice(sentence)) => self.acknowledge(query, Some(sentence)),
+            Err(_) => {
+                tracing::warn!("a press takes long to record; its person is asked to wait");
+                self.acknowledge(query, Some(wait));
+                decide.await;
+            }
+        }
+    }
+
+    fn acknowledge(&self, query: String, notice: Option<String>) {
+        let channel = Arc::clone(&self.channel);
+        self.tasks.spawn(async move {
+            let within = limits::ACKNOWLEDGE;
+            if tokio::time::timeout(within, channel.acknowledge(query, notice)).await.is_err() {
+                tracing::debug!("a press could not be acknowledged in time; the press itself is not affected");
+            }
+        });
     }
 }
 

@@ -159,6 +159,34 @@ async fn a_batch_is_confirmed_only_after_every_press_of_it() {
 }
 
 #[tokio::test]
+async fn a_press_that_takes_long_to_record_is_promised_nothing_and_stays_unconfirmed() {
+    let office = Arc::new(Office { gate: Some(Notify::new()), ..Office::default() });
+    let double = serve(vec![tap(10, "mine")]).await;
+    let (running, stop) = listen(&double, &office);
+    double.until("its person is asked to wait", |double| !double.calls("AnswerCallbackQuery").is_empty()).await;
+    assert_eq!(double.calls("AnswerCallbackQuery")[0]["text"], "Still saving.");
+    assert_eq!(confirmed(&double), [0_i64; 0], "it comes again, should we end before it is durable");
+    office.gate.as_ref().unwrap().notify_one();
+    double.until("confirmed once it is durable", |double| confirmed(double).contains(&11)).await;
+    assert_eq!(double.calls("AnswerCallbackQuery").len(), 1, "a query is answered once");
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_press_outlives_its_listener() {
+    let office = Arc::new(Office { gate: Some(Notify::new()), ..Office::default() });
+    let double = serve(vec![tap(10, "mine")]).await;
+    let (running, _stop) = listen(&double, &office);
+    double.until("pressed", |_| office.presses.lock().unwrap().len() == 1).await;
+    running.abort();
+    assert!(running.await.unwrap_err().is_cancelled());
+    office.gate.as_ref().unwrap().notify_one();
+    double.until("acknowledged all the same", |double| double.calls("AnswerCallbackQuery").len() == 1).await;
+    assert_eq!(confirmed(&double), [0_i64; 0], "and it comes again to the next listener");
+}
+
+#[tokio::test]
 async fn stopping_finishes_the_batch_and_confirms_it() {
     let office = Arc::new(Office { gate: Some(Notify::new()), ..Office::default() });
     let double = serve(vec![tap(10, "mine")]).await;
@@ -311,6 +339,25 @@ async fn a_long_absence_is_told_once_the_platform_is_back() {
         running.await.unwrap().unwrap();
         assert_eq!(office.lost.load(Ordering::SeqCst), expected, "{seconds}");
     }
+}
+
+#[test]
+fn two_programs_that_take_turns_are_told_of() {
+    let timing = limits::Timing::default();
+    let conflict = Trouble::Refused(Refusal {
+        code: 409,
+        description: "Conflict: terminated by other getUpdates request".to_owned(),
+        ..Refusal::default()
+    });
+    let mut failures = Failures::default();
+    let mut told = |lasted: bool| {
+        let Then::Wait { told, .. } = failures.after(&conflict, &timing) else { panic!("it waits") };
+        failures.over(lasted);
+        told.is_some()
+    };
+    assert!(!told(false), "the first may be the end of a program that was there before");
+    assert!(told(false) && told(true), "a short poll that succeeds between two conflicts proves nothing");
+    assert!(!told(false), "one that lasted does");
 }
 
 #[test]

@@ -92,6 +92,7 @@ fn wrote(message: &Value) -> Option<Update> {
         place: Place::Telegram { chat, topic },
         text,
         language: self::text(message, "/from/language_code"),
+        name: handle(message),
     });
     let alive = (chat > 0).then_some(Place::Telegram { chat, topic: None });
     Some(if alive.is_none() && said.is_none() { Update::Other } else { Update::Wrote { alive, said } })
@@ -120,6 +121,11 @@ fn name(value: &Value) -> Option<String> {
     let names: Vec<String> =
         ["/from/first_name", "/from/last_name"].into_iter().filter_map(|path| text(value, path)).collect();
     if names.is_empty() { text(value, "/from/username") } else { Some(names.join(" ")) }
+}
+
+/// The name that nobody else has, where there is one.
+fn handle(value: &Value) -> Option<String> {
+    text(value, "/from/username").map(|name| format!("@{name}")).or_else(|| name(value))
 }
 
 fn text(value: &Value, path: &str) -> Option<String> {
