@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use serde_json::json;
+use sim::terreno::{AskSpec, Script};
 use tests::crash::points::{Killed, killed_at, points};
 use tests::proxy::Mode;
 use tests::{Card, Channel, EMAIL, SOON, Setup, World};
@@ -59,6 +60,35 @@ async fn a_card_whose_send_was_in_doubt_says_that_it_was_answered_meanwhile() ->
     let over = |card: &Card| card.is_settled() && card.text.contains("Ask q?") && card.text.contains("Go");
     screen.see("a settled card", over).await?;
     anyhow::ensure!(screen.count("Ask q?") == 1, "and it is still one");
+    world.assert_well_behaved()
+}
+
+/// Discord shows a repeated send once, so nothing is given up there after a second kill.
+#[tokio::test(flavor = "multi_thread")]
+async fn three_kills_within_one_send_lose_neither_the_card_nor_the_words() -> anyhow::Result<()> {
+    let world = World::start().await?;
+    let armed = |at: &str| Setup { env: vec![("ASKGATE_CRASH_AT".into(), at.into())], ..Setup::discord() };
+    let input = json!({"prompt": "Ask q?", "confirmLabel": "Go", "denyLabel": "Stop"});
+    let asked = world.terreno.ask_then(EMAIL, AskSpec::new("confirm", input), Script::new().say("Said so."))?;
+    for _ in 0..3 {
+        world.gateway_unready(&armed("announce.sending-saved"))?.wait_end(SOON).await?;
+    }
+    let mut gateway = world.gateway(&armed("notice.sending-saved")).await?;
+    let screen = world.screen(Channel::Discord);
+    let card = screen.card("Ask q?").await?;
+    gateway.wait_at_rest(SOON).await?;
+    screen.tap(&card, "Go")?;
+    gateway.wait_end(SOON).await?;
+    for _ in 0..2 {
+        world.gateway_unready(&armed("notice.sending-saved"))?.wait_end(SOON).await?;
+    }
+    let gateway = world.gateway(&Setup::discord()).await?;
+    screen.settled(&card, &["Go"]).await?;
+    screen.see("the agent's words", |card| card.text == "Said so.").await?;
+    gateway.wait_at_rest(SOON).await?;
+    anyhow::ensure!((screen.count("Ask q?"), screen.count("Said so.")) == (1, 1), "each is there once");
+    let effective = world.terreno.read(|state| state.effective(&asked.history_id, &asked.tool_call_id));
+    anyhow::ensure!(effective == 1, "{effective} answers took effect");
     world.assert_well_behaved()
 }
 

@@ -8,7 +8,7 @@ use store::record::{AskRecord, Delivery, DeliveryState};
 const REPLACE_AFTER_MS: UnixMillis = 60 * 60 * 1000;
 /// A card that the platform refused is tried again after this time.
 const RETRY_REFUSED_MS: UnixMillis = 24 * 60 * 60 * 1000;
-/// How often a card may be sent when nobody knows whether an earlier send arrived.
+/// How often something may be sent when nobody knows whether an earlier send arrived.
 const MAX_SENDS: u32 = 2;
 /// The same where a repeated send stays one message. Not without end: a platform remembers its keys for some minutes only.
 const MAX_SENDS_ONCE: u32 = 8;
@@ -45,7 +45,7 @@ pub(super) enum Step {
 pub(super) fn step(record: &AskRecord, delivery: &Delivery, digest: u64, now: UnixMillis, sends_once: bool) -> Step {
     let open = record.life.is_open();
     let over = record.life.is_over();
-    let most = if sends_once { MAX_SENDS_ONCE } else { MAX_SENDS };
+    let most = most_sends(sends_once);
     match &delivery.state {
         DeliveryState::Planned | DeliveryState::Dropped if open => Step::Present { attempt: 1, replaces: false },
         DeliveryState::Planned if record.life.is_over() => Step::Drop,
@@ -88,6 +88,12 @@ pub(super) fn step_unlinked(delivery: &Delivery, digest: u64) -> Step {
             Step::Nothing
         }
     }
+}
+
+/// How often something may be sent, counting the first time, while nobody knows whether an earlier send arrived.
+#[must_use]
+pub(super) const fn most_sends(sends_once: bool) -> u32 {
+    if sends_once { MAX_SENDS_ONCE } else { MAX_SENDS }
 }
 
 fn may_replace(delivery: &Delivery, now: UnixMillis) -> bool {

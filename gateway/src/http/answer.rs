@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use asks::card::Style;
 use asks::errors::FieldError;
 use asks::input::Input;
 use asks::life::{Claim, Life, Note};
@@ -25,7 +26,7 @@ use store::token::TapToken;
 use subtle::ConstantTimeEq as _;
 
 use super::guard;
-use crate::answer;
+use crate::answer::{self, policy};
 use crate::hub::Hub;
 use crate::pages::form::{self, Drawing, Posted, PostedFile, draw};
 use crate::pages::{Shell, Tone};
@@ -282,15 +283,36 @@ impl<'a> Page<'a> {
         }
     }
 
+    /// What cannot be undone is asked once more, where the person wants that.
+    fn ask_once_more(&self, posted: &Posted, label: &str) -> Response {
+        let again = ["button", "confirmed"].into_iter().filter_map(|name| Some((name, posted.text(name)?)));
+        let body = html! {
+            section class="card" {
+                (self.asked(None))
+                form method="post" action=(self.opened.address) {
+                    @if let Some(proof) = &self.opened.proof { input type="hidden" name="proof" value=(proof); }
+                    input type="hidden" name="sure" value="yes";
+                    div class="actions" {
+                        @for (name, value) in again {
+                            button class="danger" name=(name) value=(value) { (self.words.yes(label)) }
+                        }
+                        a class="button" href=(self.opened.address) { (self.words.back()) }
+                    }
+                }
+            }
+        };
+        self.shell().saying(Tone::Plain, self.words.really(label)).respond(StatusCode::OK, &body)
+    }
+
     /// Takes what was posted: claims it, or draws it again with its mistakes.
     async fn take(&self, posted: &Posted) -> Response {
-        let (label, button, response) = match (self.question().await, posted.text("button")) {
+        let (label, button, response, style) = match (self.question().await, posted.text("button")) {
             (_, Some(id)) => {
                 let card = &self.opened.record.card;
                 let Some(button) = card.buttons.iter().find(|button| button.id.as_str() == id) else {
                     return self.show(StatusCode::UNPROCESSABLE_ENTITY, None, &[]).await;
                 };
-                (one_line(&button.label), button.id.clone(), None)
+                (one_line(&button.label), button.id.clone(), None, button.style)
             }
             (Question::Whole(ask), None) => {
                 let answer = form::read(&ask, posted);
@@ -298,12 +320,21 @@ impl<'a> Page<'a> {
                 if !errors.is_empty() {
                     return self.show(StatusCode::UNPROCESSABLE_ENTITY, Some(posted), &errors).await;
                 }
-                (label_of(&ask, &answer, self.words), "".into(), Some(answer))
+                let label = label_of(&ask, &answer, self.words);
+                let style = style_of(&ask, &answer);
+                (label, "".into(), Some(answer), style)
             }
             (Question::Buttons, None) => {
                 return self.show(StatusCode::SERVICE_UNAVAILABLE, Some(posted), &[]).await;
             }
         };
+        let ruling = policy::ruling_for_owner(&self.hub.links, &self.opened.record.account, &self.opened.place, style);
+        let Ok(ruling) = ruling else {
+            return self.show(StatusCode::FORBIDDEN, None, &[]).await;
+        };
+        if ruling.once_more && !posted.has("sure", "yes") {
+            return self.ask_once_more(posted, &label);
+        }
         let claim = Claim {
             button,
             label,
@@ -355,6 +386,15 @@ pub(super) async fn claim_as_owner(
         crate::announce::touch(hub, &record.key).await?;
     }
     Ok(claimed)
+}
+
+/// Whether an answer does something that cannot be undone.
+fn style_of(ask: &Input, answer: &Value) -> Style {
+    let confirmed = answer.pointer("/content/confirmed").and_then(Value::as_bool).unwrap_or_default();
+    match ask {
+        Input::Confirm(ask) if ask.destructive && confirmed => Style::Destructive,
+        _ => Style::Default,
+    }
 }
 
 /// What the cards say was answered.

@@ -174,10 +174,15 @@ impl Evidence {
         if answer.fate.via == Via::Http && says("elsewhere") {
             found.push(format!("{place} calls our own answer one from elsewhere"));
         }
-        let label = answer.button.as_ref().and_then(|button| self.labels.get(button));
-        if let Some(label) = label
+        let label_of = |answer: &Answer| answer.button.as_ref().and_then(|button| self.labels.get(button));
+        // Answered in the app, taken back, and answered in the app anew: between two polls nobody can see that it changed.
+        let in_app = |answer: &&Answer| answer.fate.via == Via::App && answer.took_effect();
+        let mut seen = self.answers.iter().filter(in_app).filter_map(label_of);
+        let is_unseen = answer.fate.via == Via::App && seen.any(|label| says(&format!(": {label}")));
+        if let Some(label) = label_of(answer)
             && !copies.is_empty()
             && !says(&format!(": {label}"))
+            && !is_unseen
         {
             found.push(format!("{place} does not say {label}: {copies:?}"));
         }
@@ -235,6 +240,18 @@ mod tests {
     fn what_is_right_passes() {
         assert_eq!(waiting().violations(&[], false), Vec::<String>::new());
         assert_eq!(answered().violations(&[], false), Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_answer_in_the_app_may_be_one_that_was_taken_back_between_two_polls() {
+        let app = |outcome, button: &str| Answer { fate: Fate { via: Via::App, outcome }, button: Some(button.into()) };
+        let labels = BTreeMap::from([("approve".into(), "Go".into()), ("deny".into(), "Stop".into())]);
+        let copies = everywhere(&[copy("Ask q1q?\nAnswered elsewhere: Stop", false)]);
+        let twice = vec![app(TurnOutcome::Undone, "deny"), app(TurnOutcome::Effective, "approve")];
+        let unseen = Evidence { answers: twice, labels, copies, taps: Vec::new(), ..answered() };
+        assert_eq!(unseen.violations(&[], false), Vec::<String>::new());
+        let once = vec![app(TurnOutcome::Effective, "approve")];
+        assert!(!Evidence { answers: once, ..unseen }.violations(&[], false).is_empty(), "nobody ever said Stop");
     }
 
     #[test]

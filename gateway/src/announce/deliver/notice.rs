@@ -6,10 +6,8 @@ use store::ledger::LedgerError;
 use store::record::{DeliveryState, Notice, NoticeId, NoticeState};
 
 use super::super::card::finish_if_over;
+use super::super::step::most_sends;
 use super::{AMBIGUOUS_PAUSE, Flow, Worker};
-
-/// How often a notice may be sent when nobody knows whether an earlier send arrived.
-const MAX_SENDS: u32 = 2;
 
 impl Worker {
     pub(super) async fn notice(&self, id: NoticeId) -> Result<Flow, LedgerError> {
@@ -24,13 +22,15 @@ impl Worker {
         {
             return self.end_notice(notice, NoticeState::Dropped).await;
         }
+        let channel = self.hub.channels.get(&self.place.channel());
+        let most = most_sends(channel.is_some_and(|channel| channel.capabilities().sends_once));
         let attempt = match notice.state {
             NoticeState::Planned => 1,
-            NoticeState::Sending { attempt } if attempt < MAX_SENDS => attempt + 1,
+            NoticeState::Sending { attempt } if attempt < most => attempt + 1,
             NoticeState::Sending { .. } => return self.end_notice(notice, NoticeState::Dropped).await,
             NoticeState::Sent | NoticeState::Dropped => return Ok(Flow::Done),
         };
-        let Some(channel) = self.hub.channels.get(&self.place.channel()) else {
+        let Some(channel) = channel else {
             return self.end_notice(notice, NoticeState::Dropped).await;
         };
         if let Err(after) = self.turn().await {
