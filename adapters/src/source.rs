@@ -222,7 +222,8 @@ pub struct Signed {
 /// Keeps credentials that a source renewed.
 pub trait Keeper: Debug + Send + Sync + 'static {
     /// An account that [`Source::add_account`] added goes on with this credential. Called amid a request, so it must not block.
-    /// Should the process end before it is kept, the one before has to do.
+    /// Should the process end before it is kept, the one before has to do. Never called for a credential that
+    /// [`Source::add_account`] has replaced or [`Source::remove_account`] has taken away, once that has returned.
     fn renewed(&self, account: &AccountKey, credential: Secret);
 }
 

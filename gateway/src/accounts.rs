@@ -6,6 +6,7 @@
 
 pub mod record;
 mod renewals;
+mod show;
 mod tell;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +23,6 @@ use store::ledger::LedgerError;
 pub use record::{LinkedAccount, Parked};
 pub use renewals::keep_renewals;
 
-use crate::announce;
 use crate::board::Health;
 use crate::hub::{Hub, SourceEntry};
 use crate::link::seal::{NONCE_BYTES, SealError, Sealer};
@@ -31,6 +31,7 @@ use crate::poll;
 use crate::show::one_line;
 use crate::words::Language;
 use renewals::Renewals;
+use show::{show_waiting_soon, touch_place};
 use tell::tell;
 
 /// The most of what a person is called that is kept, in characters.
@@ -259,11 +260,26 @@ pub async fn link(
         record.display = signed.display.as_deref().map(|name| one_line(name).chars().take(LONGEST_DISPLAY).collect());
         language.code().clone_into(&mut record.language);
     }
-    save(hub, &record).await?;
     let key = record.key.clone();
+    let is_new = hub.accounts.get(&key).is_none();
     if !is_in_file {
-        poll::introduce(hub, &key, &signed.subject).await?;
+        // Whatever can fail comes before the record is written: with it the person is linked, also after a restart.
         source.port.add_account(&key, &signed.credential)?;
+        hub.accounts.renewals.void(&key);
+    }
+    let kept = async {
+        if !is_in_file {
+            poll::introduce(hub, &key, &signed.subject).await?;
+        }
+        save(hub, &record).await
+    };
+    if let Err(error) = kept.await {
+        if is_new && !is_in_file {
+            source.port.remove_account(&key);
+        }
+        return Err(error.into());
+    }
+    if !is_in_file {
         hub.accounts.set_locked(&key, false);
         hub.links.add(&key, record.display.as_deref(), language);
     }
@@ -273,7 +289,7 @@ pub async fn link(
     tracing::info!(account = %key, places = fresh.len(), "{key} is linked");
     hub.board.count("askgate_accounts_linked_total");
     hub.calendar.add(&key, hub.clock.instant());
-    show_waiting(hub, &key, places).await?;
+    show_waiting_soon(hub, &key, places);
     Ok(key)
 }
 
@@ -333,6 +349,7 @@ pub async fn remove(hub: &Arc<Hub>, account: &AccountKey) -> Result<(), UnlinkEr
         if let Some(source) = hub.sources.get(&account.source) {
             source.port.remove_account(account);
         }
+        hub.accounts.renewals.void(account);
         hub.calendar.remove(account);
         hub.links.remove(account);
         hub.accounts.set_locked(account, false);
@@ -426,27 +443,6 @@ fn check_places(hub: &Hub, places: &[Place]) -> Result<(), LinkError> {
 
 fn source<'a>(hub: &'a Hub, name: &SourceName) -> Result<&'a SourceEntry, LinkError> {
     hub.sources.get(name).ok_or_else(|| LinkError::UnknownSource(name.clone()))
-}
-
-/// Shows what waits for an account at places that are new to it.
-async fn show_waiting(hub: &Arc<Hub>, account: &AccountKey, places: &[Place]) -> Result<(), LedgerError> {
-    for ask in hub.ledger.open_asks(Some(account)).await?.iter().filter(|ask| ask.life.is_open()) {
-        for place in places {
-            hub.ledger.add_delivery(&ask.key, place.clone()).await?;
-        }
-    }
-    for place in places {
-        touch_place(hub, place).await?;
-    }
-    Ok(())
-}
-
-/// Marks every card at a place: who is linked there decides what each of them says.
-async fn touch_place(hub: &Arc<Hub>, place: &Place) -> Result<(), LedgerError> {
-    for delivery in hub.ledger.deliveries_at(place).await? {
-        announce::touch_delivery(hub, &delivery).await?;
-    }
-    Ok(())
 }
 
 /// Seals a credential anew and keeps it.

@@ -245,7 +245,8 @@ async fn groups(world: &World) -> anyhow::Result<()> {
         assert!(!told.is_empty(), "a stranger is told something");
     }
     topic.answer(&in_topic, "Deploy").await?;
-    let really = topic.see("the question", |card| card.id == in_topic.id && card.labels == ["Yes, Deploy", "Back"]).await?;
+    let really =
+        topic.see("the question", |card| card.id == in_topic.id && card.labels == ["Yes, Deploy", "Back"]).await?;
     topic.answer(&really, "Yes, Deploy").await?;
     room.settled(&in_room, &["Deploy"]).await?;
     let late = room.press(&in_room, in_room.tokens.last().context("a button")?)?;

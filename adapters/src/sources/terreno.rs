@@ -122,12 +122,14 @@ impl TerrenoSource {
 
     fn put(&self, key: AccountKey, account: Account) {
         let account = Arc::new(account);
-        self.accounts.write().unwrap_or_else(PoisonError::into_inner).insert(key, account);
+        let former = self.accounts.write().unwrap_or_else(PoisonError::into_inner).insert(key, account);
+        former.inspect(|former| former.retire());
     }
 
     /// Forgets an account. Its calls that are under way end by themselves.
     pub fn remove(&self, key: &AccountKey) {
-        self.accounts.write().unwrap_or_else(PoisonError::into_inner).remove(key);
+        let former = self.accounts.write().unwrap_or_else(PoisonError::into_inner).remove(key);
+        former.inspect(|former| former.retire());
     }
 
     fn account(&self, key: &AccountKey) -> Result<Arc<Account>, Failure> {

@@ -118,11 +118,10 @@ pub fn counted<'a>(links: &Links, record: &'a AskRecord, place: &Place, button: 
     counted
 }
 
-/// A vote from elsewhere counts here only if it would have been taken here.
+/// A vote from elsewhere counts here only if its voter is one of those who decide here: a place's list may name people of another
+/// platform, who vote where they are.
 fn may_vote(links: &Links, record: &AskRecord, place: &Place, vote: &Vote, style: Style) -> bool {
-    let same_channel = vote.place.channel() == place.channel();
-    let at = if same_channel { place } else { &vote.place };
-    !at.is_direct() && ruling(links, &record.account, at, vote.actor, style).is_ok()
+    !vote.place.is_direct() && !place.is_direct() && ruling(links, &record.account, place, vote.actor, style).is_ok()
 }
 
 /// How many votes the ledger, which counts each actor's, has to see for `needed` that count, with the one of `actor`; and how many

@@ -163,12 +163,13 @@ impl Shared {
         let language = language_of(hub, session);
         let list = list::load(hub, session, sure).await?;
         let now = hub.now();
-        let browsers = session::sessions(hub, &session.accounts).await?.into_iter().map(|other| BrowserLine {
-            this: other.id == session.id,
-            id: other.id,
-            name: other.browser,
-            minutes: list::minutes(now, other.made),
-        });
+        let browsers =
+            session::sessions(hub, &session.place, &session.accounts).await?.into_iter().map(|other| BrowserLine {
+                this: other.id == session.id,
+                id: other.id,
+                name: other.browser,
+                minutes: list::minutes(now, other.made),
+            });
         let browsers: Vec<_> = browsers.collect();
         let inbox = Inbox {
             prefix: &self.prefix,
@@ -355,7 +356,7 @@ async fn leave(State(shared): State<Shared>, headers: HeaderMap, Form(leaving): 
     };
     let leaving = async {
         // Only the person's own sessions are among these.
-        for other in session::sessions(&shared.hub, &session.accounts).await? {
+        for other in session::sessions(&shared.hub, &session.place, &session.accounts).await? {
             if leaving.session == "all" || leaving.session == other.id {
                 session::end(&shared.hub, &other.id).await?;
             }

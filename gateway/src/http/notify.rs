@@ -77,7 +77,9 @@ async fn known(hub: &Hub, token: &str) -> Result<Option<Known>, LedgerError> {
         return Ok(None);
     };
     let by_notification = matches!(delivery.place.channel(), ChannelKind::Ntfy | ChannelKind::Web);
-    Ok(by_notification.then_some(Known { token, record }))
+    // Whoever has a topic that is not linked any more hears nothing, not even how it ended.
+    let linked = hub.links.shows(&record.account, &delivery.place);
+    Ok((by_notification && linked).then_some(Known { token, record }))
 }
 
 async fn press(hub: Arc<Hub>, token: String, known: Known) -> (StatusCode, String) {

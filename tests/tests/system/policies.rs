@@ -39,9 +39,16 @@ fn people(world: &World) {
 
 /// A group with that policy, which shows whole cards.
 fn group(channel: Channel, policy: &str) -> String {
+    group_of(channel, &approvers(channel), policy)
+}
+
+fn approvers(channel: Channel) -> Vec<String> {
     let kind = if channel == Channel::Telegram { "telegram" } else { "discord" };
     let person = if channel == Channel::Telegram { TELEGRAM_PERSON.unsigned_abs() } else { DISCORD_PERSON };
-    let approvers: Vec<String> = APPROVERS.into_iter().chain([person]).map(|id| format!("{kind}:{id}")).collect();
+    APPROVERS.into_iter().chain([person]).map(|id| format!("{kind}:{id}")).collect()
+}
+
+fn group_of(channel: Channel, approvers: &[String], policy: &str) -> String {
     let place = shared(channel).0;
     format!(
         "[[groups]]\nplace = \"{place}\"\naccounts = [\"me\"]\napprovers = {approvers:?}\nprivacy = \"full\"\n{policy}\n\n"
@@ -209,7 +216,9 @@ async fn asking_once_more_ends_after_half_a_minute() -> anyhow::Result<()> {
 async fn one_person_has_one_vote_on_all_platforms() -> anyhow::Result<()> {
     let world = World::start().await?;
     people(&world);
-    let more = Channel::ALL.map(|channel| group(channel, "votes = 2")).concat();
+    // Each place names the people of both platforms, who vote where they are.
+    let everybody = Channel::ALL.map(approvers).concat();
+    let more = Channel::ALL.map(|channel| group_of(channel, &everybody, "votes = 2")).concat();
     let gateway = world.gateway(&Setup { more, ..Setup::default() }).await?;
     let [telegram, discord] = Channel::ALL.map(|channel| world.screen(channel).in_chat(shared(channel).1));
     let asked = world.terreno.ask(EMAIL, "choice", choice("Which plan?"))?;
@@ -220,6 +229,28 @@ async fn one_person_has_one_vote_on_all_platforms() -> anyhow::Result<()> {
     assert_eq!(turns(&world, &asked), 0);
     assert_eq!(told(discord, APPROVERS[0], &there, "Team").await?, "");
     telegram.settled(&here, &["Team", "Votes: "]).await?;
+    assert_eq!((turns(&world, &asked), effective(&world, &asked)), (1, 1));
+    drop(gateway);
+    Ok(())
+}
+
+/// A place counts the votes of those who decide there, wherever they gave them, and nobody else's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_vote_counts_only_where_its_voter_is_on_the_list() -> anyhow::Result<()> {
+    let world = World::start().await?;
+    people(&world);
+    let more = Channel::ALL.map(|channel| group(channel, "votes = 2")).concat();
+    let gateway = world.gateway(&Setup { more, ..Setup::default() }).await?;
+    let [telegram, discord] = Channel::ALL.map(|channel| world.screen(channel).in_chat(shared(channel).1));
+    let asked = world.terreno.ask(EMAIL, "choice", choice("Which plan?"))?;
+    let (there, here) = (discord.card("Which plan?").await?, telegram.card("Which plan?").await?);
+    assert!(told(discord, APPROVERS[0], &there, "Team").await?.contains("counted: 1 of 2"));
+    discord.see("the vote", |card| card.text.contains("Team: 1 of 2, by ")).await?;
+    assert!(told(telegram, APPROVERS[1], &here, "Team").await?.contains("counted: 1 of 2"), "a list of its own");
+    gateway.wait_at_rest(SOON).await?;
+    assert_eq!((turns(&world, &asked), effective(&world, &asked)), (0, 0));
+    assert_eq!(told(telegram, TELEGRAM_PERSON.unsigned_abs(), &here, "Team").await?, "");
+    discord.settled(&there, &["Team"]).await?;
     assert_eq!((turns(&world, &asked), effective(&world, &asked)), (1, 1));
     drop(gateway);
     Ok(())

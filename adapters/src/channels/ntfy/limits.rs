@@ -2,8 +2,9 @@
 
 use crate::channel::Capabilities;
 
-/// What the channel can do. A label is cut by the phone, not refused by the server.
-pub(super) const CAPABILITIES: Capabilities = Capabilities { label_limit: 40, sends_once: true, shows_content: false };
+/// What the channel can do. A label is cut by the phone, not refused by the server. A repeated send replaces the first only where
+/// the server knows sequence ids, and rings again everywhere, so a doubtful one is repeated once and no more.
+pub(super) const CAPABILITIES: Capabilities = Capabilities { label_limit: 40, sends_once: false, shows_content: false };
 /// The most actions; the server refuses a fourth.
 pub(super) const ACTIONS: usize = 3;
 /// The most bytes of text. The server takes 4,096, but the relays of the phones' makers carry about 4 KB for everything,

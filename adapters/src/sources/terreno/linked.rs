@@ -1,6 +1,6 @@
 //! People who linked themselves: their sign-in, and what is kept of it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use asks::ids::{AccountKey, Subject};
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,8 @@ pub(super) struct Session {
 /// Takes what one account was renewed to.
 pub(super) struct Renewals {
     account: AccountKey,
-    keeper: Arc<dyn Keeper>,
+    /// `None` once the account goes on with another credential.
+    keeper: Mutex<Option<Arc<dyn Keeper>>>,
 }
 
 impl Session {
@@ -49,15 +50,22 @@ impl Renewals {
             refresh: refresh.map(str::to_owned),
             subject: subject.as_str().to_owned(),
         };
-        if let Ok(secret) = session.secret() {
-            self.keeper.renewed(&self.account, secret);
+        // The lock is held meanwhile, so nothing is passed on after `close` has returned.
+        let keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
+        if let (Some(keeper), Ok(secret)) = (keeper.as_ref(), session.secret()) {
+            keeper.renewed(&self.account, secret);
         }
+    }
+
+    /// Passes nothing on any more: a request that is still under way must not bring back a credential that was replaced.
+    pub(super) fn close(&self) {
+        self.keeper.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 }
 
 /// Where an account's renewals go.
 pub(super) fn renewals(account: &AccountKey, keeper: Option<Arc<dyn Keeper>>) -> Option<Box<Renewals>> {
-    keeper.map(|keeper| Box::new(Renewals { account: account.clone(), keeper }))
+    keeper.map(|keeper| Box::new(Renewals { account: account.clone(), keeper: Mutex::new(Some(keeper)) }))
 }
 
 /// Signs in with a password.

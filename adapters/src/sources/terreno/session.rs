@@ -129,6 +129,13 @@ impl Account {
         self.state().subject.clone()
     }
 
+    /// The account goes on with another credential, or not at all: this one's renewals are nobody's any more.
+    pub(super) fn retire(&self) {
+        if let Some(renewed) = &self.renewed {
+            renewed.close();
+        }
+    }
+
     /// How long nothing may be sent for this account.
     pub(super) fn held(&self, now: Instant) -> Option<Duration> {
         self.state().gate.closed(now)

@@ -129,7 +129,7 @@ pub(super) async fn sign_in(hub: &Hub, code: &str, browser: String) -> Result<Re
     let now = hub.now();
     keep(hub, CODE, &hash(code), &Code { place: place.clone(), made: now, spent: true }).await?;
     let mut mine = Vec::new();
-    for session in sessions(hub, &accounts).await? {
+    for session in sessions(hub, &place, &accounts).await? {
         mine.push((session.made, session.id));
     }
     mine.sort();
@@ -158,16 +158,17 @@ pub(super) async fn by_id(hub: &Hub, id: &str) -> Result<Option<Session>, Ledger
     Ok(read::<Kept>(hub, SESSION, id).await?.and_then(|kept| living(hub, id, kept)))
 }
 
-/// Every session of the person of these accounts, oldest first; what is over is forgotten.
+/// Every session of one person, oldest first: those of the same place, and those of other places with the very same accounts. Who
+/// merely shares one of the accounts is somebody else.
 ///
 /// # Errors
-/// If the ledger cannot be read or written.
-pub(super) async fn sessions(hub: &Hub, accounts: &[AccountKey]) -> Result<Vec<Session>, LedgerError> {
+/// If the ledger cannot be read.
+pub(super) async fn sessions(hub: &Hub, place: &Place, accounts: &[AccountKey]) -> Result<Vec<Session>, LedgerError> {
     let mut found = Vec::new();
     for (name, kept) in all::<Kept>(hub, SESSION).await? {
         let id = name.strip_prefix(SESSION).unwrap_or_default().to_owned();
         if let Some(session) = living(hub, &id, kept)
-            && session.accounts.iter().any(|account| accounts.contains(account))
+            && (session.place == *place || session.accounts == accounts)
         {
             found.push(session);
         }
