@@ -264,16 +264,11 @@ pub async fn link(
     let is_new = hub.accounts.get(&key).is_none();
     if !is_in_file {
         // Whatever can fail comes before the record is written: with it the person is linked, also after a restart.
+        poll::introduce(hub, &key, &signed.subject).await?;
         source.port.add_account(&key, &signed.credential)?;
         hub.accounts.renewals.void(&key);
     }
-    let kept = async {
-        if !is_in_file {
-            poll::introduce(hub, &key, &signed.subject).await?;
-        }
-        save(hub, &record).await
-    };
-    if let Err(error) = kept.await {
+    if let Err(error) = save(hub, &record).await {
         if is_new && !is_in_file {
             source.port.remove_account(&key);
         }

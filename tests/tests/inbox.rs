@@ -2,6 +2,8 @@
 
 #[path = "inbox/bench.rs"]
 mod bench;
+#[path = "inbox/sure.rs"]
+mod sure;
 
 use std::time::Duration;
 
@@ -459,5 +461,24 @@ async fn without_a_public_address_there_is_no_inbox() -> anyhow::Result<()> {
     let page = adapters::http::client()?.get(gateway.url("/")).send().await?;
     assert_eq!(page.status(), StatusCode::NOT_FOUND);
     assert!(page.text().await?.contains("There is no inbox here"));
+    Ok(())
+}
+
+/// Whoever merely shares an account is somebody else: their browsers are neither seen nor ended.
+#[tokio::test(flavor = "multi_thread")]
+async fn people_who_share_an_account_keep_their_own_sessions() -> anyhow::Result<()> {
+    let bench = Bench::with("", "", &[OTHER_PERSON, TELEGRAM_PERSON]).await?;
+    let me = bench.visitor(TELEGRAM_PERSON).await?;
+    for _ in 0..9 {
+        bench.visitor(OTHER_PERSON).await?;
+    }
+    let other = bench.visitor(OTHER_PERSON).await?;
+    let page = other.get("/").await?;
+    assert_eq!(page.text.matches("name=\"session\"").count(), 11, "ten of one's own, and all");
+    bench.visitor(OTHER_PERSON).await?;
+    assert!(!me.get("/").await?.text.contains("not signed in"), "another's eleventh browser ends nothing here");
+    other.send(Method::POST, "/i/out", &[("proof", &page.proof()), ("session", "all")]).await?;
+    assert!(other.get("/").await?.text.contains("not signed in"));
+    assert!(!me.get("/").await?.text.contains("not signed in"));
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! People who link themselves: signing in once, and what is kept of it.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use adapters::source::{Failure, Keeper, Secret, Source as _};
 use adapters::sources::terreno::{TerrenoOptions, TerrenoSource};
@@ -108,4 +108,37 @@ async fn a_sign_in_keeps_no_password_and_shares_the_budget() {
         assert!(matches!(full, Err(Failure::RateLimited { .. })), "{full:?}");
     }
     assert_eq!(host.count("POST /auth/login"), 3, "nothing is sent while the budget is used up");
+}
+
+#[tokio::test]
+async fn a_renewal_under_way_is_not_told_once_the_account_goes_on_with_another_credential() {
+    for removed in [false, true] {
+        let linked_again: Arc<OnceLock<Arc<TerrenoSource>>> = Arc::default();
+        let source_of = Arc::clone(&linked_again);
+        let host = Host::start(move |seen, _| match seen.line.as_str() {
+            "GET /auth/me" if seen.bearer == jwt("u1", 1) => myself("u1"),
+            // While the former session is being renewed its person links again, or unlinks.
+            "POST /auth/refresh_token" => {
+                let source = source_of.get().unwrap();
+                if removed {
+                    source.remove_account(&me());
+                } else {
+                    let token = jwt("u1", 7);
+                    let fresh = format!(r#"{{"token":"{token}","refresh":"refresh-7","subject":"u1"}}"#);
+                    source.add_account(&me(), &Secret::new(fresh)).unwrap();
+                }
+                session("u1", 2)
+            }
+            _ => expired(),
+        })
+        .await;
+        let kept = Arc::<Kept>::default();
+        let source = Arc::new(source(&host, &kept));
+        linked_again.set(Arc::clone(&source)).unwrap();
+        let signed = source.adopt(&Secret::new(jwt("u1", 1)), Some(&Secret::new("refresh-1"))).await.unwrap();
+        source.add_account(&me(), &signed.credential).unwrap();
+        let _ = source.pending(&me()).await;
+        assert_eq!(host.count("POST /auth/refresh_token"), 1, "removed: {removed}");
+        assert!(kept.0.lock().unwrap().is_empty(), "the former session was told; removed: {removed}");
+    }
 }

@@ -23,6 +23,12 @@ pub(crate) struct Bench {
 
 impl Bench {
     pub(crate) async fn start(prefix: &'static str) -> anyhow::Result<Self> {
+        Self::with(prefix, "", &[OTHER_PERSON]).await
+    }
+
+    /// With lines for the first person's account, and the chats of the other's account.
+    pub(crate) async fn with(prefix: &'static str, account: &str, others: &[i64]) -> anyhow::Result<Self> {
+        let others: Vec<String> = others.iter().map(|id| format!("telegram:{id}")).collect();
         let world = World::start().await?;
         world.telegram.private_chat(OTHER_PERSON);
         world.terreno.add_user(OTHER_EMAIL, PASSWORD);
@@ -31,8 +37,9 @@ impl Bench {
             server: format!("public_url = \"http://127.0.0.1:{}{prefix}\"", world.port),
             more: format!(
                 "[[accounts]]\nname = \"other\"\nsource = \"app\"\nemail = \"{OTHER_EMAIL}\"\npassword = \"{PASSWORD}\"\n\
-                 deliver = [\"telegram:{OTHER_PERSON}\"]"
+                 deliver = {others:?}"
             ),
+            account: account.to_owned(),
             ..Setup::telegram()
         };
         let gateway = world.gateway(&setup).await?;

@@ -168,3 +168,28 @@ async fn a_server_that_fails_gets_it_later_and_at_most_twice() -> anyhow::Result
     gateway.wait_answer("/readyz", SOON, |_, body| body.contains("does not let us publish")).await?;
     Ok(())
 }
+
+/// Who still has the name of a topic that was taken out of the configuration hears nothing, not even how it ended.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_topic_that_is_not_linked_any_more_hears_nothing() -> anyhow::Result<()> {
+    let (world, gateway) = start(true).await?;
+    let (ask, message) = asked(&world, "Which plan?").await?;
+    gateway.wait_at_rest(SOON).await?;
+    gateway.kill().await?;
+    let telegram = vec![format!("telegram:{}", tests::TELEGRAM_PERSON)];
+    let gateway = world.gateway(&Setup { deliver: Some(telegram), ..setup(&world, true) }).await?;
+    let team = action(&message, "Team")?;
+    let early = send(&team, "POST").await?;
+    assert_eq!((early.status, turns(&world, &ask)), (404, 0), "{}", early.text);
+    let screen = world.screen(Channel::Telegram);
+    let card = screen.card("Which plan?").await?;
+    screen.answer(&card, "Starter").await?;
+    screen.settled(&card, &["Answered: Starter"]).await?;
+    for pressed in [team, action(&message, "Starter")?] {
+        let late = send(&pressed, "POST").await?;
+        assert!(late.status == 404 && !late.text.contains("Starter"), "{} {}", late.status, late.text);
+    }
+    assert_eq!(turns(&world, &ask), 1);
+    drop(gateway);
+    Ok(())
+}
